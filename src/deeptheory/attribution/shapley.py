@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from scipy.special import gammaln
 
+from deeptheory.foundations.bits import all_bits
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -34,7 +35,7 @@ Utility = Callable[[Bool[np.ndarray, "subsets players"]], Float[AnyArray, " subs
 
 def coalitions(players: int) -> Bool[np.ndarray, "subsets players"]:
     """All 2ⁿ subsets as boolean masks, one a row, in the order of a table."""
-    return (np.arange(2**players)[:, None] >> np.arange(players) & 1).astype(bool)
+    return all_bits(players)
 
 
 def game_table(utility: Utility, players: int) -> Float[np.ndarray, " subsets"]:

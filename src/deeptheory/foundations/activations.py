@@ -1,8 +1,10 @@
-"""Activations for NumPy and JAX alike; with their slopes they are in the table of `deeptheory.networks.activations`."""
+"""Activations for NumPy and JAX alike, and the slope of any; `deeptheory.networks.activations` has a table of more."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
 from scipy.special import expit
@@ -10,7 +12,7 @@ from scipy.special import expit
 from deeptheory.foundations.arrays import namespace
 from deeptheory.foundations.entrances import doors
 
-__all__ = ["relu", "sigmoid", "threshold"]
+__all__ = ["relu", "sigmoid", "slope_of", "threshold"]
 
 Numbers = float | Float[Array | np.ndarray, "..."]
 
@@ -30,6 +32,14 @@ def sigmoid(z: float | Num[Array | np.ndarray, "..."]) -> Any:
     if np.iscomplexobj(z):
         return (1 + namespace(z).tanh(z / 2)) / 2
     return jax.nn.sigmoid(z) if isinstance(z, jax.Array) else expit(z)
+
+
+def slope_of(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the derivative of a function of JAX that acts on each entry by itself, for all entries at once.
+
+    One product with a vector of ones: where entries meet, as in a softmax, that is the sum of a row of the Jacobian.
+    """
+    return lambda x: jax.jvp(function, (x,), (jnp.ones_like(x),))[1]
 
 
 doors(__name__)

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.activations import slope_of
 from deeptheory.foundations.entrances import doors
 from deeptheory.implicit_bias.potentials import Potential
 
@@ -34,11 +35,6 @@ __all__ = [
 Directions = Float[Array | np.ndarray, "k d"]
 Profile = Callable[[Any], Any]
 NODES, SHARES = np.polynomial.legendre.leggauss(48)
-
-
-def _slope(profile: Profile) -> Profile:
-    """The derivative of a function that acts on each entry by itself."""
-    return lambda at: jax.jvp(profile, (at,), (jnp.ones_like(at),))[1]
 
 
 def _solved(step: Callable, height: Callable, start: Any) -> Any:
@@ -87,7 +83,7 @@ def ridge_potential(
     from which ∇R is inverted. Separable and quadratic potentials are of this kind. What is no gradient of R, or not
     found in a hundred steps, is answered by nan.
     """
-    rows, first, second = np.asarray(directions), _slope(profile), _slope(_slope(profile))
+    rows, first, second = np.asarray(directions), slope_of(profile), slope_of(slope_of(profile))
 
     def value(w: Any) -> Any:
         return jnp.sum(profile(rows @ w))
@@ -108,7 +104,7 @@ def ridge_potential(
 
 def _lengths(profile: Profile, begin: np.ndarray) -> Callable:
     """s ↦ ∫√φ″ from `begin` to s, entry by entry."""
-    second = _slope(_slope(profile))
+    second = slope_of(slope_of(profile))
 
     def quadrature(at: Any) -> Any:
         roots = jax.vmap(lambda node: jnp.sqrt(second(begin + (1 + node) / 2 * (at - begin))))(NODES)
@@ -140,7 +136,7 @@ def ridge_parametrization(
     """
     rows = np.asarray(directions)
     length = _lengths(profile, rows @ _origin(origin, rows.shape[1]))
-    slope, bend = _slope(length), _slope(_slope(length))
+    slope, bend = slope_of(length), slope_of(slope_of(length))
 
     def nearest(theta: Any) -> Any:
         def step(w: Any) -> Any:

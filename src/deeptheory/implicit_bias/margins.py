@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import inside
 from deeptheory.implicit_bias.separable import max_margin
 
 __all__ = [
@@ -70,7 +71,7 @@ def largest_margin(signed_points: Float[Array | np.ndarray, "n d"], *, norm: flo
     the bounds may not meet to 1e-7, which is said. Points that are not separable are refused. On the host.
     Reference: arora Thm 8.3.2.
     """
-    _norm(norm)
+    inside(1, np.inf, norm=norm)
     points = np.asarray(signed_points, np.float64)
     if norm == 2:
         solution = max_margin(points)
@@ -170,7 +171,7 @@ def normalized_margin(
 
     Negative where a point is misclassified. Any norm ‖·‖ₚ with p ≥ 1. Reference: arora Sec. 8.3.
     """
-    _norm(norm)
+    inside(1, np.inf, norm=norm)
     xp = weights.__array_namespace__()
     return (weights @ signed_points.T).min(-1) / xp.linalg.vector_norm(weights, ord=norm, axis=-1)
 
@@ -185,7 +186,7 @@ def smoothed_margin(
 
     Along the gradient flow of the exponential loss it never falls once that loss is below 1; the margin itself may.
     """
-    _norm(norm)
+    inside(1, np.inf, norm=norm)
     xp = weights.__array_namespace__()
     margins = weights @ signed_points.T
     least = margins.min(-1, keepdims=True)
@@ -205,11 +206,6 @@ def loss_shares(
     margins = weights @ signed_points.T
     scaled = xp.exp(margins.min(-1, keepdims=True) - margins)
     return scaled / scaled.sum(-1, keepdims=True)
-
-
-def _norm(norm: float) -> None:
-    if not norm >= 1:
-        raise ValueError(f"norm must be at least 1 (or inf), got {norm}")
 
 
 doors(__name__, infinite=("norm",))

@@ -35,17 +35,12 @@ def steepest_step(gradient: Float[Array, " d"], *, norm: float = 2.0) -> Float[A
     Gradient descent for norm 2, the largest coordinate alone for norm 1 (the first of several), signs times ‖g‖₁ for
     norm ∞. Reference: arora (8.27).
     """
-    _norm(norm)
+    inside(1, np.inf, norm=norm)
     g = -jnp.asarray(gradient)
     if norm == 1:
         top = jnp.argmax(jnp.abs(g))
         return jnp.zeros_like(g).at[top].set(g[top])
     return squared_norm(norm).inverse(g)
-
-
-def _norm(norm: float) -> None:
-    if not norm >= 1:
-        raise ValueError(f"norm must be at least 1 (or inf), got {norm}")
 
 
 def _dual_norm(vectors: Any, norm: float) -> Any:
@@ -55,7 +50,7 @@ def _dual_norm(vectors: Any, norm: float) -> Any:
 
 def data_width(signed_points: Float[Array | np.ndarray, "n d"], *, norm: float = 2.0) -> Float[Array, ""]:
     """Return B = maxᵢ ‖xᵢ‖⋆, by which steps and curvature are measured: vᵀ∇²L v ≤ L B²‖v‖²."""
-    _norm(norm)
+    inside(1, np.inf, norm=norm)
     return jnp.max(_dual_norm(jnp.asarray(signed_points), norm))
 
 
@@ -91,7 +86,7 @@ def margin_descent(
     to curvature sums to a log; shares of 1 leave up to half of the certificate unproved. From zero by default.
     Reference: arora Thm 8.3.2.
     """
-    _norm(norm)
+    inside(1, np.inf, norm=norm)
     inside(0, 1, "(]", shares=shares)
     points = jnp.asarray(signed_points)
     begin = jnp.zeros(points.shape[1], points.dtype) if start is None else jnp.asarray(start, points.dtype)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.activations import slope_of
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 
@@ -96,7 +97,7 @@ def backpropagate(
     if found != wanted:
         raise ValueError(f"backward_weights must have the shapes of the network's weights, got {found!r:.100}")
     for f, w, scale in zip(before[-2::-1], weights[:0:-1], scales[:0:-1], strict=True):
-        slope = jax.jvp(network.activation, (f,), (jnp.ones_like(f),))[1]
+        slope = slope_of(network.activation)(f)
         backward.insert(0, scale * slope[:, None, :] * (backward[0] @ w))
     return [scale * g for scale, g in zip(scales, forward, strict=True)], backward
 

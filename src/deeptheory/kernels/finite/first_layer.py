@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.activations import slope_of
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 from deeptheory.kernels.layers.activations import Activation as Layer, Relu
-from deeptheory.kernels.limits.quadrature import slope_of
 
 __all__ = [
     "FirstLayerTrace",
