@@ -1,16 +1,16 @@
 """Pooling: what is left of a feature map when neighbourhoods are summarized by their largest or their mean value."""
 
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
 from deeptheory.architectures.feature_maps import Pair, pair
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["average_pool", "global_average_pool", "global_max_pool", "max_pool"]
 
-Images = Float[Array | np.ndarray, "*batch rows columns channels"]
+Images = Float[AnyArray, "*batch rows columns channels"]
 
 
 def max_pool(

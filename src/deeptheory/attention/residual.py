@@ -8,12 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import flow, followed
 
 __all__ = ["Layers", "euler_error", "neural_flow", "residual_network", "stepped_neural_flow"]
 
-Points = Float[Array | np.ndarray, "n d"]
+Points = Float[AnyArray, "n d"]
 Activation = Callable[[Array], Array]
 
 
@@ -23,9 +24,9 @@ class Layers(NamedTuple):
     Without the first axis they are the weights of a differential equation at one time.
     """
 
-    outer: Float[Array | np.ndarray, "*layers d m"]
-    inner: Float[Array | np.ndarray, "*layers m d"]
-    bias: Float[Array | np.ndarray, "*layers m"]
+    outer: Float[AnyArray, "*layers d m"]
+    inner: Float[AnyArray, "*layers m d"]
+    bias: Float[AnyArray, "*layers m"]
 
 
 def _branch(layer: Layers, x: Array, activation: Activation) -> Array:
@@ -51,7 +52,7 @@ def residual_network(layers: Layers, x: Points, activation: Activation = jnp.tan
 def neural_flow(
     weights: Callable[[Array], Layers],
     x: Points,
-    times: Float[Array | np.ndarray, "t"],
+    times: Float[AnyArray, "t"],
     activation: Activation = jnp.tanh,
     *,
     begin: float = 0.0,
@@ -78,7 +79,7 @@ def neural_flow(
 def stepped_neural_flow(
     weights: Callable[[Array], Layers],
     x: Points,
-    times: Float[Array | np.ndarray, "t"],
+    times: Float[AnyArray, "t"],
     activation: Activation = jnp.tanh,
     *,
     begin: float = 0.0,
@@ -97,7 +98,7 @@ def stepped_neural_flow(
 
 def euler_error(
     weights: Callable[[Array], Layers],
-    x: Float[Array | np.ndarray, "d"],
+    x: Float[AnyArray, "d"],
     activation: Activation = jnp.tanh,
     *,
     tolerance: float = 1e-10,

@@ -5,8 +5,9 @@ point is left along eigenvectors of positive eigenvalue; one with such an eigenv
 """
 
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray, Scalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, inside
 
@@ -19,8 +20,7 @@ __all__ = [
     "tangent_bases",
 ]
 
-Tokens = Float[Array | np.ndarray, "n d"]
-Scalar = float | int | Num[Array | np.ndarray, ""]
+Tokens = Float[AnyArray, "n d"]
 
 
 def tangent_bases(tokens: Tokens) -> Float[np.ndarray, "n tangent d"]:

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from itertools import permutations
 
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Bool, Float
 from scipy.special import gammaln
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.bits import all_bits
 from deeptheory.foundations.entrances import doors
 
@@ -27,7 +28,6 @@ __all__ = [
     "shapley_values",
 ]
 
-AnyArray = Array | np.ndarray
 Table = Float[AnyArray, "*games subsets"]
 Values = Float[np.ndarray, "*games players"]
 Utility = Callable[[Bool[np.ndarray, "subsets players"]], Float[AnyArray, " subsets"]]

@@ -6,28 +6,26 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Num
 from scipy.special import expit
 
-from deeptheory.foundations.arrays import namespace
+from deeptheory.foundations.arrays import AnyArray, Reals, namespace
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["relu", "sigmoid", "slope_of", "threshold"]
 
-Numbers = float | Float[Array | np.ndarray, "..."]
 
-
-def relu(z: Numbers) -> Any:
+def relu(z: Reals) -> Any:
     """Return max(z, 0); its slope in JAX is 0 at the kink."""
     return namespace(z).where(z > 0, z, 0.0)
 
 
-def threshold(z: Numbers) -> Any:
+def threshold(z: Reals) -> Any:
     """Return 1 where z ≥ 0 and 0 elsewhere (lucchi 3.2)."""
     return namespace(z).where(z >= 0, 1.0, 0.0)
 
 
-def sigmoid(z: float | Num[Array | np.ndarray, "..."]) -> Any:
+def sigmoid(z: float | Num[AnyArray, "..."]) -> Any:
     """Return the logistic function 1/(1 + e^(−z)), without overflow; for complex arrays too."""
     if np.iscomplexobj(z):
         return (1 + namespace(z).tanh(z / 2)) / 2

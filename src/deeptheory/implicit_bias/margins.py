@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Bool, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.implicit_bias.separable import max_margin
@@ -37,7 +38,7 @@ class Separability(NamedTuple):
     weights: Float[np.ndarray, " n"]  # p ≥ 0, Σp = 1, X̄ᵀp = 0 if not separable, else zero
 
 
-def separability(signed_points: Float[Array | np.ndarray, "n d"]) -> Separability:
+def separability(signed_points: Float[AnyArray, "n d"]) -> Separability:
     """Decide linear separability through the origin, with a witness.
 
     Exactly one of two things is true: X̄ w > 0 for some w, or Σ pᵢ x̄ᵢ = 0 for some convex weights p (Gordan). One linear
@@ -61,7 +62,7 @@ class LargestMargin(NamedTuple):
     support: Bool[np.ndarray, " n"]
 
 
-def largest_margin(signed_points: Float[Array | np.ndarray, "n d"], *, norm: float = 2.0) -> LargestMargin:
+def largest_margin(signed_points: Float[AnyArray, "n d"], *, norm: float = 2.0) -> LargestMargin:
     """Find the largest margin that a w of norm one can have; `norm` is p ≥ 1 of ‖·‖ₚ, ∞ included.
 
     By duality γ = min over convex weights p of ‖X̄ᵀp‖⋆, ⋆ the dual norm: any w is a lower bound, any p an upper one, and
@@ -162,11 +163,11 @@ def _programme(points: np.ndarray, norm: float) -> LargestMargin:
 
 
 def normalized_margin(
-    signed_points: Float[Array | np.ndarray, "n d"],
-    weights: Float[Array | np.ndarray, "*batch d"],
+    signed_points: Float[AnyArray, "n d"],
+    weights: Float[AnyArray, "*batch d"],
     *,
     norm: float = 2.0,
-) -> Float[Array | np.ndarray, "*batch"] | np.floating:
+) -> Float[AnyArray, "*batch"] | np.floating:
     """Return minᵢ ⟨w, x̄ᵢ⟩/‖w‖ for one w or many: the distance of the worst point from the boundary for `norm` 2.
 
     Negative where a point is misclassified. Any norm ‖·‖ₚ with p ≥ 1. Reference: arora Sec. 8.3.
@@ -177,11 +178,11 @@ def normalized_margin(
 
 
 def smoothed_margin(
-    signed_points: Float[Array | np.ndarray, "n d"],
-    weights: Float[Array | np.ndarray, "*batch d"],
+    signed_points: Float[AnyArray, "n d"],
+    weights: Float[AnyArray, "*batch d"],
     *,
     norm: float = 2.0,
-) -> Float[Array | np.ndarray, "*batch"] | np.floating:
+) -> Float[AnyArray, "*batch"] | np.floating:
     """Return −log Σᵢ exp(−⟨w, x̄ᵢ⟩)/‖w‖, which lies below the margin by at most log(n)/‖w‖.
 
     Along the gradient flow of the exponential loss it never falls once that loss is below 1; the margin itself may.
@@ -195,8 +196,8 @@ def smoothed_margin(
 
 
 def loss_shares(
-    signed_points: Float[Array | np.ndarray, "n d"], weights: Float[Array | np.ndarray, "*batch d"]
-) -> Float[Array | np.ndarray, "*batch n"]:
+    signed_points: Float[AnyArray, "n d"], weights: Float[AnyArray, "*batch d"]
+) -> Float[AnyArray, "*batch n"]:
     """Return exp(−⟨w, x̄ᵢ⟩)/L(w), the share of each point in the exponential loss and so in its gradient.
 
     As w grows along a direction they concentrate on the points of least margin in it: the support vectors. Never

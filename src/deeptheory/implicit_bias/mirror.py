@@ -10,8 +10,9 @@ from typing import Any
 import jax
 import numpy as np
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.implicit_bias.potentials import Potential
 
@@ -28,7 +29,7 @@ NEWTON_STEPS = 300
 """of the dual, after which its maximum is given up; a few dozen suffice unless there is none"""
 
 
-def conjugate(potential: Potential, dual: Float[Array | np.ndarray, "*shape"]) -> Any:
+def conjugate(potential: Potential, dual: Float[AnyArray, "*shape"]) -> Any:
     """Return R*(z) = sup ⟨z, w⟩ − R(w), attained where ∇R(w) = z."""
     point = potential.inverse(dual)
     return point.__array_namespace__().sum(dual * point) - potential.value(point)
@@ -36,8 +37,8 @@ def conjugate(potential: Potential, dual: Float[Array | np.ndarray, "*shape"]) -
 
 def bregman_divergence(
     potential: Potential,
-    point: Float[Array | np.ndarray, "*shape"],
-    reference: Float[Array | np.ndarray, "*shape"],
+    point: Float[AnyArray, "*shape"],
+    reference: Float[AnyArray, "*shape"],
 ) -> Any:
     """Return D_R(w, w′) = R(w) − R(w′) − ⟨∇R(w′), w − w′⟩ ≥ 0; ½‖w − w′‖² for R = ½‖·‖². arora 8.1.1."""
     slope = point.__array_namespace__().sum(potential.gradient(reference) * (point - reference))
@@ -46,9 +47,9 @@ def bregman_divergence(
 
 def dual_multipliers(
     potential: Potential,
-    design: Float[Array | np.ndarray, "n d"],
-    labels: Float[Array | np.ndarray, " n"],
-    start: Float[Array | np.ndarray, " d"] | None = None,
+    design: Float[AnyArray, "n d"],
+    labels: Float[AnyArray, " n"],
+    start: Float[AnyArray, " d"] | None = None,
 ) -> Float[np.ndarray, " n"]:
     """Return λ that maximizes ⟨λ, y⟩ − R*(∇R(w₀) + Xᵀλ): the multipliers of the nearest interpolator.
 
@@ -93,9 +94,9 @@ def dual_multipliers(
 
 def bregman_projection(
     potential: Potential,
-    design: Float[Array | np.ndarray, "n d"],
-    labels: Float[Array | np.ndarray, " n"],
-    start: Float[Array | np.ndarray, " d"] | None = None,
+    design: Float[AnyArray, "n d"],
+    labels: Float[AnyArray, " n"],
+    start: Float[AnyArray, " d"] | None = None,
 ) -> Float[np.ndarray, " d"]:
     """Return the interpolator nearest to w₀, argmin {D_R(w, w₀) : Xw = y}, where mirror descent from w₀ ends.
 

@@ -13,6 +13,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import followed
 from deeptheory.foundations.margin_losses import EXPONENTIAL, LOGISTIC, MarginLoss
@@ -56,7 +57,7 @@ class MaxMargin(NamedTuple):
         return float(1 / np.linalg.norm(self.vector))
 
 
-def max_margin(signed_points: Float[Array | np.ndarray, "n d"]) -> MaxMargin:
+def max_margin(signed_points: Float[AnyArray, "n d"]) -> MaxMargin:
     """Solve the hard-margin problem min |w| subject to X̄ w ≥ 1, with its dual weights.
 
     Lawson and Hanson's least-distance programme turns it into non-negative least squares: if u ≥ 0 minimises
@@ -80,7 +81,7 @@ def max_margin(signed_points: Float[Array | np.ndarray, "n d"]) -> MaxMargin:
 
 
 def residual_limit(
-    signed_points: Float[Array | np.ndarray, "n d"], solution: MaxMargin, *, weight: float | None = None
+    signed_points: Float[AnyArray, "n d"], solution: MaxMargin, *, weight: float | None = None
 ) -> Float[np.ndarray, " d"]:
     """Return w̃, the limit of w(t) − ŵ log t within the span of the support vectors.
 
@@ -100,7 +101,7 @@ def residual_limit(
     return limit
 
 
-def residual_decay(signed_points: Float[Array | np.ndarray, "n d"], solution: MaxMargin) -> tuple[float, float]:
+def residual_decay(signed_points: Float[AnyArray, "n d"], solution: MaxMargin) -> tuple[float, float]:
     """Return the two exponents that compete in |w(t) − ŵ log t − w̃| ≈ t^(−min).
 
     The first is the smallest eigenvalue of Σ αᵢ x̄ᵢ x̄ᵢᵀ on the span of the support (never above 1, since ŵ itself is an
@@ -124,10 +125,10 @@ class ResidualForces(NamedTuple):
 
 
 def residual_forces(
-    signed_points: Float[Array | np.ndarray, "n d"],
+    signed_points: Float[AnyArray, "n d"],
     solution: MaxMargin,
-    log_times: Float[Array | np.ndarray, " times"],
-    error: Float[Array | np.ndarray, "times d"],
+    log_times: Float[AnyArray, " times"],
+    error: Float[AnyArray, "times d"],
     *,
     weight: float | None = None,
 ) -> ResidualForces:
@@ -153,7 +154,7 @@ def residual_forces(
 
 
 def stable_step(
-    signed_points: Float[Array | np.ndarray, "n d"], loss: MarginLoss, *, weight: float | None = None
+    signed_points: Float[AnyArray, "n d"], loss: MarginLoss, *, weight: float | None = None
 ) -> float | np.floating | Float[Array, ""]:
     """Return 2/(β λ_max(weight · X̄ᵀX̄)), below which every gradient step lowers the loss.
 
@@ -166,10 +167,10 @@ def stable_step(
 
 
 def logarithmic_flow(
-    signed_points: Float[Array | np.ndarray, "n d"],
-    log_times: Float[Array | np.ndarray, " times"],
+    signed_points: Float[AnyArray, "n d"],
+    log_times: Float[AnyArray, " times"],
     *,
-    start: Float[Array | np.ndarray, " d"] | None = None,
+    start: Float[AnyArray, " d"] | None = None,
     loss: MarginLoss = EXPONENTIAL,
     weight: float | None = None,
     tolerance: float = 1e-10,
@@ -211,11 +212,11 @@ def _descend(points, start, counts, step, weight, loss):
 
 
 def gradient_descent_on_margins(
-    signed_points: Float[Array | np.ndarray, "n d"],
-    checkpoints: Int[Array | np.ndarray, " times"],
+    signed_points: Float[AnyArray, "n d"],
+    checkpoints: Int[AnyArray, " times"],
     *,
     step: float | Float[Array, ""],
-    start: Float[Array | np.ndarray, " d"] | None = None,
+    start: Float[AnyArray, " d"] | None = None,
     loss: MarginLoss = LOGISTIC,
     weight: float | None = None,
 ) -> Float[Array, "times d"]:
@@ -239,7 +240,7 @@ class MarginRates(NamedTuple):
 
 
 def margin_rates(
-    signed_points: Float[Array | np.ndarray, "n d"], solution: MaxMargin, residual: Float[Array | np.ndarray, " d"]
+    signed_points: Float[AnyArray, "n d"], solution: MaxMargin, residual: Float[AnyArray, " d"]
 ) -> MarginRates:
     """Return the limits of the rescaled errors when w(t) = ŵ log t + residual + o(1).
 

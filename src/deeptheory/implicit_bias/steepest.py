@@ -13,6 +13,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.implicit_bias.potentials import squared_norm
@@ -48,7 +49,7 @@ def _dual_norm(vectors: Any, norm: float) -> Any:
     return jnp.linalg.norm(vectors, ord=order, axis=-1)
 
 
-def data_width(signed_points: Float[Array | np.ndarray, "n d"], *, norm: float = 2.0) -> Float[Array, ""]:
+def data_width(signed_points: Float[AnyArray, "n d"], *, norm: float = 2.0) -> Float[Array, ""]:
     """Return B = maxᵢ ‖xᵢ‖⋆, by which steps and curvature are measured: vᵀ∇²L v ≤ L B²‖v‖²."""
     inside(1, np.inf, norm=norm)
     return jnp.max(_dual_norm(jnp.asarray(signed_points), norm))
@@ -72,12 +73,12 @@ def _run(points, start, shares, cap, norm):
 
 
 def margin_descent(
-    signed_points: Float[Array | np.ndarray, "n d"],
-    shares: Float[Array | np.ndarray, " steps"],
+    signed_points: Float[AnyArray, "n d"],
+    shares: Float[AnyArray, " steps"],
     *,
     norm: float = 2.0,
     largest_step: float = np.inf,
-    start: Float[Array | np.ndarray, " d"] | None = None,
+    start: Float[AnyArray, " d"] | None = None,
 ) -> SteepestRun:
     """Run steepest descent on the exponential loss with steps ηₜ = min(largest_step, shareₜ/(B² L(wₜ))).
 

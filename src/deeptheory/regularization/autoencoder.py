@@ -4,10 +4,10 @@ U has d₀ rows and d₁ columns, one a hidden unit; `weights` is U, `matrix` th
 """
 
 import jax.numpy as jnp
-import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float, Int, Num
+from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.arrays import AnyArray, Scalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.regularization.shrinkage import dropout_shrinkage
@@ -26,8 +26,6 @@ __all__ = [
     "turned_pair",
 ]
 
-AnyArray = Array | np.ndarray
-Scalar = float | int | Num[AnyArray, ""]
 Weights = Float[AnyArray, "d0 d1"]
 Matrix = Float[AnyArray, "d0 d0"]
 Place = int | Int[AnyArray, ""]

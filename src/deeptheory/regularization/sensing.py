@@ -4,9 +4,9 @@ A mask drops column j of U and of V together. `left` is U and `right` is V.
 """
 
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray, Scalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.regularization.masks import mean_over_masks
 
@@ -20,9 +20,6 @@ __all__ = [
     "sensing_gradients",
     "sensing_loss",
 ]
-
-AnyArray = Array | np.ndarray
-Scalar = float | int | Num[AnyArray, ""]
 
 
 def sensing_loss(

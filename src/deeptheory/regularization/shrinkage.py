@@ -3,8 +3,9 @@
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray, Scalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.regularization.masks import dropout_strength
 
@@ -12,9 +13,6 @@ __all__ = [
     "dropout_optimum",
     "dropout_shrinkage",
 ]
-
-AnyArray = Array | np.ndarray
-Scalar = float | int | Num[AnyArray, ""]
 
 
 def dropout_shrinkage(

@@ -14,6 +14,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.cross_entropy import label_cross_entropy
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
@@ -33,7 +34,7 @@ __all__ = [
     "worst_of_many",
 ]
 
-Layer = tuple[Float[Array | np.ndarray, "_ _"], Float[Array | np.ndarray, " _"]]
+Layer = tuple[Float[AnyArray, "_ _"], Float[AnyArray, " _"]]
 
 
 def train_adversarially(
@@ -152,8 +153,8 @@ class WorstOfMany(NamedTuple):
 
 def worst_of_many(
     loss: Callable[[Float[Array, " p"], Float[Array, " d"]], Float[Array, ""]],
-    weights: Float[Array | np.ndarray, " p"],
-    perturbations: Float[Array | np.ndarray, "m d"],
+    weights: Float[AnyArray, " p"],
+    perturbations: Float[AnyArray, "m d"],
     *,
     tolerance: float = 1e-12,
 ) -> WorstOfMany:
@@ -172,9 +173,9 @@ def worst_of_many(
 
 def directional_slope(
     loss: Callable[[Float[Array, " p"], Float[Array, " d"]], Float[Array, ""]],
-    weights: Float[Array | np.ndarray, " p"],
-    perturbations: Float[Array | np.ndarray, "m d"],
-    direction: Float[Array | np.ndarray, " p"],
+    weights: Float[AnyArray, " p"],
+    perturbations: Float[AnyArray, "m d"],
+    direction: Float[AnyArray, " p"],
     *,
     tolerance: float = 1e-12,
 ) -> float:

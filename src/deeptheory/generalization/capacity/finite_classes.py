@@ -6,6 +6,7 @@ Losses lie in an interval of length `width`; `sides` is 1 for R − R_S alone an
 import numpy as np
 from jaxtyping import Array, Float, Key, Num
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.concentration import hoeffding_radius, log_binomial_deviation, log_binomial_tail
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, inside
@@ -21,7 +22,7 @@ __all__ = [
     "union_deviation",
 ]
 
-Numbers = float | int | Num[Array | np.ndarray, "..."] | np.number
+Numbers = float | int | Num[AnyArray, "..."] | np.number
 
 
 def misclassification_risk(weights: Float[np.ndarray, " atoms"], predictions, labels) -> float:

@@ -6,8 +6,9 @@ transform gives.
 """
 
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 
@@ -19,7 +20,6 @@ __all__ = [
     "walk_law",
 ]
 
-AnyArray = Array | np.ndarray
 Values = Float[AnyArray, "functions k"]
 Law = Float[AnyArray, " k"]
 

@@ -6,8 +6,9 @@ R ≤ R̂_γ + value, R̂_γ the margin loss; n samples, inputs with root mean s
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.generalization.capacity.rademacher_bounds import empirical_complexity_deviation
 from deeptheory.generalization.networks.norms import (
@@ -32,7 +33,7 @@ __all__ = [
     "stable_rank_bound",
 ]
 
-Layers = Sequence[Float[Array | np.ndarray, "_out _in"]]
+Layers = Sequence[Float[AnyArray, "_out _in"]]
 
 
 def _width(layers: Layers) -> int:

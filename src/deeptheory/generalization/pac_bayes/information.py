@@ -7,9 +7,10 @@ are enumerated, so that information, gap and stability are sums without chance. 
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 from scipy.stats import binom
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.entropies import finite_kl
 from deeptheory.foundations.guards import affordable, inside
@@ -26,8 +27,6 @@ __all__ = [
     "sample_information",
     "zero_loss_witness",
 ]
-
-AnyArray = Array | np.ndarray
 
 
 class FiniteSamples(NamedTuple):

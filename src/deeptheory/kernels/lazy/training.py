@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.finite.tangents import relative_drift
 from deeptheory.kernels.limits.dense_networks import layerwise_ntk
@@ -27,9 +27,9 @@ class TrainingTrace(NamedTuple):
 @partial(jax.jit, static_argnames="steps")
 def train(
     network: MLP,
-    x: Float[Array | np.ndarray, "n d"],
-    y: Float[Array | np.ndarray, " n"],
-    other: Float[Array | np.ndarray, "m d"],
+    x: Float[AnyArray, "n d"],
+    y: Float[AnyArray, " n"],
+    other: Float[AnyArray, "m d"],
     *,
     step_size: float | Float[Array, ""],
     steps: int,
@@ -62,9 +62,9 @@ class KernelTrace(NamedTuple):
 @partial(jax.jit, static_argnames=("steps", "parts"))
 def train_with_kernel(
     network: MLP,
-    x: Float[Array | np.ndarray, "n d"],
-    y: Float[Array | np.ndarray, " n"],
-    other: Float[Array | np.ndarray, "m d"],
+    x: Float[AnyArray, "n d"],
+    y: Float[AnyArray, " n"],
+    other: Float[AnyArray, "m d"],
     *,
     step_size: float | Float[Array, ""],
     steps: int,
