@@ -13,6 +13,7 @@ from pathlib import Path
 import grimp
 
 ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "deeptheory"
 ALWAYS = {f"tests/test_{name}.py" for name in ("axes", "claims", "ledger", "lessons", "rules", "statements")}
 """They read the source of all claims instead of importing it."""
 EVERYTHING = ("pyproject.toml", "requirements.lock", "tests/conftest.py")
@@ -35,14 +36,28 @@ def module_of(path: str) -> str:
 
 
 def imported(source: str) -> set[str]:
-    """The modules, and the names that may be modules, that a file imports."""
-    found = set()
-    for node in ast.walk(ast.parse(source)):
+    """The modules, and the names that may be modules, that a file imports, or reads from the package."""
+    found, known, tree = set(), set(), ast.parse(source)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {each.name for each in node.names}
+            known |= {each.asname or each.name for each in node.names if each.name == "deeptheory"}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module} | {f"{node.module}.{each.name}" for each in node.names}
+    for node in ast.walk(tree) if known else ():
+        if isinstance(node, ast.Attribute):
+            first, _, rest = ast.unparse(node).partition(".")
+            found |= {f"deeptheory.{rest}"} if first in known else set()
     return found
+
+
+def promised() -> dict[str, str]:
+    """What the package itself promises, `deeptheory.check`, and the module that is imported once it is named."""
+    blocks = [node for node in ast.parse((SOURCE / "__init__.py").read_text()).body if isinstance(node, ast.If)]
+    lines = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    places = {each.name: str(line.module) for line in lines for each in line.names}
+    package = SOURCE.name
+    return {f"{package}.{name}": f"{package}.{name}" if at == package else at for name, at in places.items()}
 
 
 @cache
@@ -57,6 +72,10 @@ def reached_by(change: set[str]) -> set[str]:
     if change & set(EVERYTHING):
         return tests
     graph = grimp.build_graph("deeptheory", cache_dir=str(ROOT / ".import_linter_cache"))
+    # The package opens its rooms as one walks in: who imports it reaches what is named there, and nothing else.
+    doors = promised()
+    for place in graph.find_modules_directly_imported_by("deeptheory") & set(doors.values()):
+        graph.remove_import(importer="deeptheory", imported=place)
     source = {path for path in change if path.startswith("src/")}
     start = {module_of(path) for path in source if path.endswith(".py")} & graph.modules
     # Templates, styles, records and the books themselves: whoever imports the package they lie in may read them.
@@ -65,6 +84,7 @@ def reached_by(change: set[str]) -> set[str]:
             package = module_of(str(next(p for p in Path(path).parents if (ROOT / p / "__init__.py").exists())))
             start |= {each for each in graph.modules if f"{each}.".startswith(f"{package}.")}
     touched = start.union(*(graph.find_downstream_modules(each) for each in start))
+    touched |= {name for name, place in doors.items() if place in touched}
     # What is no test serves those in its folder, and those who import it.
     helpers = [Path(path) for path in change - tests if path.startswith("tests/") and path.endswith(".py")]
     names, folders = {path.with_suffix("").parts[1] for path in helpers}, {path.parent for path in helpers}

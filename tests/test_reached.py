@@ -9,6 +9,8 @@ from reached import ALWAYS, reached_by
     ("file", "found", "not_found"),
     [
         ("src/deeptheory/spectra/marchenko_pastur.py", "tests/spectra/test_marchenko_pastur.py", "tests/language"),
+        ("src/deeptheory/spectra/spiked.py", "tests/spectra/test_laws.py", "tests/kernels"),
+        ("src/deeptheory/network_bounds.py", "tests/test_network_bounds.py", "tests/spectra"),
         ("src/deeptheory/foundations/hermite.py", "tests/dynamics/test_sphere.py", "tests/graphs"),
         ("src/deeptheory/books/arora.json", "tests/books/test_library.py", "tests/spectra"),
         ("src/deeptheory/report/page.js", "tests/report/test_packing.py", "tests/spectra"),

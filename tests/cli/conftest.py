@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from deeptheory.lab.entries import catalogue
+
 
 @pytest.fixture
 def run(tmp_path):
@@ -20,3 +22,9 @@ def run(tmp_path):
     typed.environment = environment
     typed.home = tmp_path / "home"
     return typed
+
+
+@pytest.fixture
+def parametrised():
+    """A claim with a `trials` parameter, from the catalogue."""
+    return next(entry.name for entry in catalogue().claims.values() if "trials" in entry.parameters)

@@ -4,14 +4,7 @@ import re
 
 import pytest
 
-from deeptheory.lab.entries import catalogue
-
 QUICK = "dropout_is_a_penalty"
-
-
-def parametrised():
-    """A claim with a `trials` parameter, from the catalogue."""
-    return next(entry.name for entry in catalogue().claims.values() if "trials" in entry.parameters)
 
 
 BAD = [
@@ -96,7 +89,7 @@ def test_bad_input_is_one_sentence_exit_2_and_changes_nothing(run, tmp_path, arg
 
 
 @pytest.mark.parametrize("value", ["-3", "nan", "many", "1e30", "", "2.5"])
-def test_a_value_out_of_range_names_the_range(run, value):
-    done = run("check", parametrised(), "--set", f"trials={value}")
+def test_a_value_out_of_range_names_the_range(run, parametrised, value):
+    done = run("check", parametrised, "--set", f"trials={value}")
     assert done.returncode == 2
     assert re.search(r"trials must be a whole number from \d+ to \d+, not", done.stderr)

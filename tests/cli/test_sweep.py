@@ -4,13 +4,6 @@ import re
 
 import pytest
 
-from deeptheory.lab.entries import catalogue
-
-
-def parametrised():
-    """A claim with a `trials` parameter, from the catalogue."""
-    return next(entry.name for entry in catalogue().claims.values() if "trials" in entry.parameters)
-
 
 def test_a_grid_is_read():
     from deeptheory.cli.grids import axis
@@ -33,11 +26,10 @@ def test_a_grid_is_read():
 
 
 @pytest.mark.slow
-def test_a_sweep_writes_labelled_arrays(run, tmp_path):
+def test_a_sweep_writes_labelled_arrays(run, tmp_path, parametrised):
     import xarray
 
-    name = parametrised()
-    done = run("sweep", name, "--over", "trials=64,128", "--seeds", "2", "--out", str(tmp_path / "sweep.nc"))
+    done = run("sweep", parametrised, "--over", "trials=64,128", "--seeds", "2", "--out", str(tmp_path / "sweep.nc"))
     assert done.returncode == 0, done.stderr
     assert re.search(r"trials +seed +verdict +evidence +predicted +observed +at +resolution +seconds", done.stdout)
     assert len(re.findall(r"^ *(?:64|128) +[01] ", done.stdout, re.MULTILINE)) == 4

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from deeptheory.foundations.activations import relu, sigmoid, threshold
+from deeptheory.foundations.activations import relu, sigmoid, slope_of, threshold
 
 Z = np.array([-2.0, 0.0, 3.0])
 
@@ -26,3 +26,10 @@ def test_numbers_are_welcome_and_nothing_overflows():
 def test_slopes():
     assert jax.vmap(jax.grad(relu))(jnp.asarray(Z)).tolist() == [0, 0, 1]
     np.testing.assert_allclose(jax.vmap(jax.grad(sigmoid))(jnp.asarray(Z)), sigmoid(Z) * sigmoid(-Z), rtol=1e-14)
+
+
+def test_the_slope_of_any_activation_entry_by_entry_and_twice():
+    z = jnp.asarray(Z)
+    np.testing.assert_allclose(slope_of(jnp.tanh)(z), 1 / np.cosh(Z) ** 2, rtol=1e-14)
+    np.testing.assert_allclose(slope_of(slope_of(lambda x: x**3))(z[:, None]), 6 * Z[:, None], rtol=1e-14)
+    assert slope_of(relu)(z).tolist() == [0, 0, 1]

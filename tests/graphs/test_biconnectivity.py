@@ -7,14 +7,9 @@ import pytest
 
 from deeptheory.graphs.biconnectivity import block_counts, block_cut_tree, blocks, bridges, cut_vertices
 from deeptheory.graphs.weisfeiler_leman import graphs_up_to
+from graph_deletion import bridges_by_deletion, pieces_without
 
 pytestmark = pytest.mark.item("H3.5")
-
-
-def pieces_without(graph, node):
-    """Components into which the component of a node falls when the node goes: one for each block at it."""
-    own = nx.node_connected_component(graph, node) - {node}
-    return nx.number_connected_components(graph.subgraph(own)) if own else 0
 
 
 def test_two_triangles_at_a_node_a_bridge_and_a_lone_node_by_hand():
@@ -41,13 +36,7 @@ def test_every_graph_with_up_to_seven_nodes_as_networkx_has_it():
 def test_larger_graphs_by_deletion(seed):
     graph = nx.gnm_random_graph(30, 28 + 3 * seed, seed=seed)
     assert block_counts(graph) == {v: pieces_without(graph, v) for v in graph}
-    whole = nx.number_connected_components(graph)
-    parting = {
-        frozenset(edge)
-        for edge in graph.edges
-        if nx.number_connected_components(nx.restricted_view(graph, (), [edge])) > whole
-    }
-    assert bridges(graph) == parting
+    assert bridges(graph) == bridges_by_deletion(graph)
     # Every edge lies in exactly one block, so counting the blocks of an edge cannot find bridges.
     assert all(sum(set(edge) <= block for block in blocks(graph)) == 1 for edge in graph.edges)
 

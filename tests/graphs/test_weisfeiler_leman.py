@@ -21,29 +21,13 @@ from deeptheory.graphs.weisfeiler_leman import (
     resistance_distances,
     shortest_path_distances,
 )
+from graph_deletion import bridges_by_deletion, pieces_without
 
 pytestmark = pytest.mark.slow
 
 TWO_TRIANGLES = nx.Graph([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3)])
 CHORDED_HEXAGON = nx.Graph([(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (0, 3)])
 DISTANCES = {"1-WL": None, "shortest path": shortest_path_distances, "resistance": resistance_distances}
-
-
-def bridges_by_deletion(graph):
-    whole = nx.number_connected_components(graph)
-    found = set()
-    for edge in graph.edges:
-        rest = graph.copy()
-        rest.remove_edge(*edge)
-        if nx.number_connected_components(rest) > whole:
-            found.add(frozenset(edge))
-    return found
-
-
-def pieces_without(graph, node):
-    """Components into which the component of a node falls when the node goes: one for each block at it."""
-    own = nx.node_connected_component(graph, node) - {node}
-    return nx.number_connected_components(graph.subgraph(own)) if own else 0
 
 
 def bridge_labels(graphs):

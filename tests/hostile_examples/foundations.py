@@ -5,6 +5,7 @@ import numpy as np
 EXAMPLES: dict[str, dict[str, Any]] = {
     "activations.relu": {"z": np.ones(3)},
     "activations.sigmoid": {"z": np.ones(3)},
+    "activations.slope_of": {"function": np.tanh},
     "activations.threshold": {"z": np.ones(3)},
     "binomial.clopper_pearson_lower": {"successes": 2, "trials": 5},
     "binomial.clopper_pearson_upper": {"successes": 2, "trials": 5},

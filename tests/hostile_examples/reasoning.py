@@ -4,7 +4,8 @@ from typing import Any
 import numpy as np
 
 from deeptheory.architectures.language_models import init_language_model
-from deeptheory.reasoning import in_context, step_supervision, table_transformer, traces, word_problems
+from deeptheory.foundations.bits import all_bits
+from deeptheory.reasoning import in_context, table_transformer, traces, word_problems
 
 from .ingredients import KEY
 
@@ -12,7 +13,7 @@ LAYER = in_context.gradient_step_layer(2, 1, 3, 0.1)
 TABLES = [np.array([[0, 1], [1, 0]])]
 TABLE = table_transformer.transformer_of_tables(TABLES, places=4)
 MODEL = init_language_model(KEY, vocabulary=3, context=6, width=4, layers=1)
-BITS = step_supervision.all_bits(3)
+BITS = all_bits(3)
 
 RECORDS: dict[str, Callable[[], Any]] = {
     "LinearAttention": lambda: LAYER,

@@ -22,8 +22,7 @@ from deeptheory.implicit_bias.potentials import (
     smooth_norm,
     squared_norm,
 )
-
-from .geometries import MATRIX, POTENTIALS
+from example_potentials import MATRIX, POTENTIALS
 
 RNG = np.random.default_rng(5)
 DESIGN, LABELS, START = RNG.standard_normal((3, 7)), RNG.standard_normal(3), RNG.standard_normal(7)

@@ -3,8 +3,7 @@ import numpy as np
 import pytest
 
 from deeptheory.implicit_bias.potentials import ENTROPY, quadratic, smooth_norm, spectral_entropy, squared_norm
-
-from .geometries import MATRIX, POTENTIALS
+from example_potentials import MATRIX, POTENTIALS
 
 RNG = np.random.default_rng(5)
 START = RNG.standard_normal(7)

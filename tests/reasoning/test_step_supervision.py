@@ -6,9 +6,9 @@ import pytest
 
 from deeptheory.architectures.language_models import init_language_model
 from deeptheory.architectures.token_training import train_on_tokens
+from deeptheory.foundations.bits import all_bits
 from deeptheory.reasoning.step_supervision import (
     MARK,
-    all_bits,
     lines_of_thought,
     running_parity,
     silent_thoughts,

@@ -17,6 +17,7 @@ from scipy.optimize import brentq
 from scipy.special import softmax
 
 from deeptheory.calculus.expectations import gaussian_product_rule
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.cross_entropy import label_cross_entropy
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
@@ -62,8 +63,8 @@ def mixture_draws(
 
 
 def softmax_loss(
-    parameters: Float[Array | np.ndarray, "k d"],
-    sample: tuple[Float[Array | np.ndarray, " d"], Int[Array | np.ndarray, ""]],
+    parameters: Float[AnyArray, "k d"],
+    sample: tuple[Float[AnyArray, " d"], Int[AnyArray, ""]],
 ) -> Float[Array, ""]:
     """Return −x^y·Y + log Σ_c exp(x^c·Y) for one sample (Y, y), y a class number. Reference: jagannath Sec. 13.1.2."""
     inputs, label = sample
@@ -152,8 +153,8 @@ def _pull(seen: SoftmaxQuadrature) -> np.ndarray:
 
 
 def softmax_velocity(
-    state: tuple[Float[Array | np.ndarray, "k k"], Float[Array | np.ndarray, "k k"]],
-    gram: Float[Array | np.ndarray, "k k"],
+    state: tuple[Float[AnyArray, "k k"], Float[AnyArray, "k k"]],
+    gram: Float[AnyArray, "k k"],
     *,
     precision: Number,
     decay: Number,

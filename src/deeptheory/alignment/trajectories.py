@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 
 from deeptheory.alignment.overlaps import top_eigenspace
 from deeptheory.dynamics.online import Loss, online_descent
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 
@@ -24,8 +25,8 @@ def ridge_descent(
     start: Any,
     samples: Any,
     *,
-    step: float | Float[Array | np.ndarray, ""],
-    decay: float | Float[Array | np.ndarray, ""],
+    step: float | Float[AnyArray, ""],
+    decay: float | Float[AnyArray, ""],
     statistics: Callable[[Any], Any] = lambda point: point,
 ) -> tuple[Any, Any]:
     """Run x ← x − δ(∇L(x, Y) + βx) once through the samples; return the last parameters and statistics along the way.

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.entropies import entropy
 from deeptheory.foundations.randomness import generator
@@ -31,9 +32,9 @@ __all__ = [
     "shared_attention",
 ]
 
-Tokens = Float[Array | np.ndarray, "*batch n d"]
-Mask = Float[Array | np.ndarray, "n m"]
-Seen = Float[Array | np.ndarray, "*batch m e"]
+Tokens = Float[AnyArray, "*batch n d"]
+Mask = Float[AnyArray, "n m"]
+Seen = Float[AnyArray, "*batch m e"]
 
 
 def plain_attention(tokens: Tokens) -> Float[Array, "*batch n d"]:
@@ -45,7 +46,7 @@ def plain_attention(tokens: Tokens) -> Float[Array, "*batch n d"]:
     return shared_attention(tokens, jnp.eye(np.shape(tokens)[-1], dtype=jnp.asarray(tokens).dtype))
 
 
-def shared_attention(tokens: Tokens, shared: Float[Array | np.ndarray, "d k"]) -> Float[Array, "*batch n k"]:
+def shared_attention(tokens: Tokens, shared: Float[AnyArray, "d k"]) -> Float[Array, "*batch n k"]:
     """Self-attention with one matrix for all three parts, Y = softmax(X U Uᵀ Xᵀ) X U.
 
     The scores are symmetric and positive semidefinite whatever U is: n attends to m before the softmax as m to n. A
@@ -61,8 +62,8 @@ def causal_mask(count: int) -> Float[np.ndarray, "count count"]:
 
 
 def attention_weights(
-    queries: Float[Array | np.ndarray, "*batch n k"],
-    keys: Float[Array | np.ndarray, "*batch m k"],
+    queries: Float[AnyArray, "*batch n k"],
+    keys: Float[AnyArray, "*batch m k"],
     mask: Mask | None = None,
 ) -> Float[Array, "*batch n m"]:
     """Weights of attention, the softmax of each row of Q Kᵀ/√k (+ M).
@@ -78,9 +79,9 @@ def attention_weights(
 
 
 def scaled_dot_product(
-    queries: Float[Array | np.ndarray, "*batch n k"],
-    keys: Float[Array | np.ndarray, "*batch m k"],
-    values: Float[Array | np.ndarray, "*batch m v"],
+    queries: Float[AnyArray, "*batch n k"],
+    keys: Float[AnyArray, "*batch m k"],
+    values: Float[AnyArray, "*batch m v"],
     mask: Mask | None = None,
 ) -> Float[Array, "*batch n v"]:
     """Scaled dot-product attention, softmax(Q Kᵀ/√k + M) V (lucchi Sec. 10.4.1; Vaswani et al. 2017).
@@ -90,7 +91,7 @@ def scaled_dot_product(
     return attention_weights(queries, keys, mask) @ jnp.asarray(values)
 
 
-def attention_entropy(weights: Float[Array | np.ndarray, "*batch m"]) -> Float[Array, "*batch"]:
+def attention_entropy(weights: Float[AnyArray, "*batch m"]) -> Float[Array, "*batch"]:
     """Entropy −Σ a log a of each row of weights, in nats: log m for attention to all alike, 0 to a single token.
 
     Weights must be a law along the last axis; 0 log 0 counts as 0.
@@ -101,10 +102,10 @@ def attention_entropy(weights: Float[Array | np.ndarray, "*batch m"]) -> Float[A
 class Linear(eqx.Module):
     """A layer x ↦ x W + b on the last axis; rows of W belong to inputs."""
 
-    weight: Float[Array | np.ndarray, "_ _"]
-    bias: Float[Array | np.ndarray, " _"]
+    weight: Float[AnyArray, "_ _"]
+    bias: Float[AnyArray, " _"]
 
-    def __call__(self, x: Float[Array | np.ndarray, "*batch n_in"]) -> Float[Array, "*batch n_out"]:
+    def __call__(self, x: Float[AnyArray, "*batch n_in"]) -> Float[Array, "*batch n_out"]:
         return jnp.asarray(x) @ jnp.asarray(self.weight) + self.bias
 
 

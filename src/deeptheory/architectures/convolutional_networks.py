@@ -13,12 +13,13 @@ from jaxtyping import Array, Float, Key
 
 from deeptheory.architectures.feature_maps import Convolution, init_convolution, output_size, same_padding
 from deeptheory.architectures.pooling import global_max_pool, max_pool
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 
 __all__ = ["ConvolutionalNetwork", "init_convolutional_network"]
 
-Batch = Float[Array | np.ndarray, "n rows columns channels"]
+Batch = Float[AnyArray, "n rows columns channels"]
 
 
 class ConvolutionalNetwork(eqx.Module):
@@ -30,8 +31,8 @@ class ConvolutionalNetwork(eqx.Module):
     """
 
     convolutions: tuple[Convolution, ...]
-    weights: Float[Array | np.ndarray, " _features"]
-    bias: Float[Array | np.ndarray, ""]
+    weights: Float[AnyArray, " _features"]
+    bias: Float[AnyArray, ""]
     pool: int = eqx.field(static=True, default=2)
     everywhere: bool = eqx.field(static=True, default=False)
 

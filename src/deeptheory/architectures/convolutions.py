@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Complex, Float, Inexact
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 
@@ -27,13 +28,13 @@ __all__ = [
     "integral_operator",
 ]
 
-Function = Callable[[Float[Array | np.ndarray, "..."]], Float[Array | np.ndarray, "..."]]
+Function = Callable[[Float[AnyArray, "..."]], Float[AnyArray, "..."]]
 
 
 def integral_operator(
-    kernel: Callable[..., Inexact[Array | np.ndarray, "..."]],
+    kernel: Callable[..., Inexact[AnyArray, "..."]],
     signal: Function,
-    at: Float[Array | np.ndarray, " m"],
+    at: Float[AnyArray, " m"],
     *,
     low: float,
     high: float,
@@ -55,7 +56,7 @@ def integral_operator(
 
 
 def fourier_transform(
-    signal: Function, frequencies: Float[Array | np.ndarray, " m"], *, low: float, high: float, points: int = 400
+    signal: Function, frequencies: Float[AnyArray, " m"], *, low: float, high: float, points: int = 400
 ) -> Complex[Array, " m"]:
     """The Fourier transform (ℱf)(u) = ∫ e^(−2πitu) f(t) dt, an integral operator; frequencies in cycles per unit.
 
@@ -70,7 +71,7 @@ def fourier_transform(
 
 
 def continuous_convolution(
-    f: Function, h: Function, at: Float[Array | np.ndarray, " m"], *, low: float, high: float, points: int = 400
+    f: Function, h: Function, at: Float[AnyArray, " m"], *, low: float, high: float, points: int = 400
 ) -> Float[Array, " m"]:
     """The convolution (f∗h)(u) = ∫ h(u − t) f(t) dt, the integral over an interval outside of which f is zero.
 
@@ -81,8 +82,8 @@ def continuous_convolution(
 
 
 def convolve(
-    signal: Float[Array | np.ndarray, "*batch n"],
-    kernel: Float[Array | np.ndarray, " k"],
+    signal: Float[AnyArray, "*batch n"],
+    kernel: Float[AnyArray, " k"],
     *,
     boundary: str = "full",
 ) -> Float[Array, "*batch m"]:
@@ -100,8 +101,8 @@ def convolve(
 
 
 def convolve_by_fft(
-    signal: Float[Array | np.ndarray, "*batch n"],
-    kernel: Float[Array | np.ndarray, " k"],
+    signal: Float[AnyArray, "*batch n"],
+    kernel: Float[AnyArray, " k"],
     *,
     boundary: str = "full",
 ) -> Float[Array, "*batch m"]:
@@ -120,8 +121,8 @@ def convolve_by_fft(
 
 
 def cross_correlate(
-    kernel: Float[Array | np.ndarray, " k"],
-    signal: Float[Array | np.ndarray, "*batch n"],
+    kernel: Float[AnyArray, " k"],
+    signal: Float[AnyArray, "*batch n"],
     *,
     boundary: str = "full",
 ) -> Float[Array, "*batch m"]:
@@ -135,7 +136,7 @@ def cross_correlate(
 
 
 def convolution_matrix(
-    kernel: Float[Array | np.ndarray, " k"], *, length: Annotated[int, "[1, 32768]"], boundary: str = "full"
+    kernel: Float[AnyArray, " k"], *, length: Annotated[int, "[1, 32768]"], boundary: str = "full"
 ) -> Float[Array, "m length"]:
     """The Toeplitz matrix T with T f = f∗h for signals of this length: T[i, j] depends on i − j alone.
 
@@ -158,7 +159,7 @@ def binomial_filter(order: Annotated[int, "[1, 1000]"] = 4) -> Float[np.ndarray,
 
 
 def frequency_response(
-    kernel: Float[Array | np.ndarray, " k"], frequencies: Float[Array | np.ndarray, " m"], *, origin: float = 0.0
+    kernel: Float[AnyArray, " k"], frequencies: Float[AnyArray, " m"], *, origin: float = 0.0
 ) -> Complex[Array, " m"]:
     """What a filter multiplies waves of each frequency with, Σ_t h[t] e^(−2πif(t − origin)); f in cycles per sample.
 

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -34,8 +34,8 @@ __all__ = [
 ]
 
 Step = Callable[[Any, Array], tuple[Any, Array]]
-First = Int[Array | np.ndarray, " rows"]
-Logits = Float[Array | np.ndarray, "*batch vocabulary"]
+First = Int[AnyArray, " rows"]
+Logits = Float[AnyArray, "*batch vocabulary"]
 LogLaw = Callable[[Array], Array]
 MOST_SEQUENCES = 2**22
 

@@ -9,6 +9,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, among
 from deeptheory.foundations.randomness import generator
@@ -24,9 +25,9 @@ __all__ = [
 ]
 
 Pair = int | tuple[int, int]
-Images = Float[Array | np.ndarray, "*batch rows columns channels"]
-Kernels = Float[Array | np.ndarray, "filters height width channels"]
-Bias = Float[Array | np.ndarray, " filters"]
+Images = Float[AnyArray, "*batch rows columns channels"]
+Kernels = Float[AnyArray, "filters height width channels"]
+Bias = Float[AnyArray, " filters"]
 FEW, SMALL = 16, 49
 """fewer channels than this, or strides, and windows of at most so many places: then patches are multiplied as a matrix
 
@@ -151,8 +152,8 @@ def convolve_images_by_fft(
 class Convolution(eqx.Module):
     """A layer of filters that slides over an image; as in frameworks they are not turned (`correlate_images`)."""
 
-    kernels: Float[Array | np.ndarray, "_filters _height _width _channels"]
-    bias: Float[Array | np.ndarray, " _filters"]
+    kernels: Float[AnyArray, "_filters _height _width _channels"]
+    bias: Float[AnyArray, " _filters"]
     stride: Pair = eqx.field(static=True, default=1)
     padding: Pair = eqx.field(static=True, default=0)
     boundary: str = eqx.field(static=True, default="zeros")

@@ -9,13 +9,14 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from deeptheory.architectures.feature_maps import Pair, correlate_images, output_size, pair
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["edge_filters", "filter_gradient", "learn_filters", "mean_square"]
 
-Images = Float[Array | np.ndarray, "n rows columns channels"]
-Maps = Float[Array | np.ndarray, "n new_rows new_columns filters"]
-Kernels = Float[Array | np.ndarray, "filters height width channels"]
+Images = Float[AnyArray, "n rows columns channels"]
+Maps = Float[AnyArray, "n new_rows new_columns filters"]
+Kernels = Float[AnyArray, "filters height width channels"]
 
 
 def edge_filters() -> Float[np.ndarray, "2 3 3 1"]:

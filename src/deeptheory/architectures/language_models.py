@@ -14,12 +14,13 @@ from jaxtyping import Array, Float, Int, Key
 from deeptheory.architectures.attention_layers import MultiHeadAttention, causal_mask, init_attention
 from deeptheory.architectures.normalizers import LayerNorm, init_layer_norm
 from deeptheory.architectures.transformers import FeedForward, init_feed_forward
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 
 __all__ = ["Cache", "CausalBlock", "LanguageModel", "init_language_model"]
 
-Ids = Int[Array | np.ndarray, "rows n"]
+Ids = Int[AnyArray, "rows n"]
 
 
 class Cache(NamedTuple):
@@ -68,12 +69,12 @@ class LanguageModel(eqx.Module):
     size of the vocabulary and sequences no longer than `positions`. Reference: Radford et al. (2019), GPT-2.
     """
 
-    embedding: Float[Array | np.ndarray, "vocabulary d"]
-    positions: Float[Array | np.ndarray, "context d"]
+    embedding: Float[AnyArray, "vocabulary d"]
+    positions: Float[AnyArray, "context d"]
     blocks: tuple[CausalBlock, ...]
     norm: LayerNorm
 
-    def __call__(self, ids: Int[Array | np.ndarray, "*batch n"]) -> Float[Array, "*batch n vocabulary"]:
+    def __call__(self, ids: Int[AnyArray, "*batch n"]) -> Float[Array, "*batch n vocabulary"]:
         """Logits of all next tokens, without a cache."""
         self.fits(ids.shape[-1])
         tokens = jnp.asarray(self.embedding)[ids] + self.positions[: ids.shape[-1]]

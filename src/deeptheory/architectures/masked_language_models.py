@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from deeptheory.architectures.normalizers import LayerNorm, init_layer_norm
 from deeptheory.architectures.transformers import EncoderBlock, init_encoder_block
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 
@@ -24,8 +25,8 @@ class MaskedLanguageModel(eqx.Module):
     Every place sees all others. Reference: Lan et al. (2020), ALBERT, whose embeddings are factorised besides.
     """
 
-    embedding: Float[Array | np.ndarray, "tokens d"]
-    positions: Float[Array | np.ndarray, "context d"]
+    embedding: Float[AnyArray, "tokens d"]
+    positions: Float[AnyArray, "context d"]
     norm: LayerNorm
     block: EncoderBlock
     depth: int = eqx.field(static=True)
@@ -35,9 +36,7 @@ class MaskedLanguageModel(eqx.Module):
         """Number of the token that stands for a hidden one."""
         return self.embedding.shape[0] - 1
 
-    def states(
-        self, ids: Int[Array | np.ndarray, "*batch n"], *, depth: int | None = None
-    ) -> Float[Array, "layers *batch n d"]:
+    def states(self, ids: Int[AnyArray, "*batch n"], *, depth: int | None = None) -> Float[Array, "layers *batch n d"]:
         """Tokens before the first block and after each, down to the model's own depth or any other."""
         if ids.shape[-1] > self.positions.shape[0]:
             raise ValueError(f"sequences must have at most {self.positions.shape[0]} tokens, got {ids.shape[-1]}")
@@ -50,7 +49,7 @@ class MaskedLanguageModel(eqx.Module):
         _, after = jax.lax.scan(layer, start, length=self.depth if depth is None else depth)
         return jnp.concatenate([start[None], after])
 
-    def __call__(self, ids: Int[Array | np.ndarray, "*batch n"]) -> Float[Array, "*batch n vocabulary"]:
+    def __call__(self, ids: Int[AnyArray, "*batch n"]) -> Float[Array, "*batch n vocabulary"]:
         """Logits of all tokens but the mask, at every place."""
         return self.states(ids)[-1] @ jnp.asarray(self.embedding)[:-1].T
 

@@ -5,18 +5,18 @@ Reference: lucchi Sec. 10.3; Ioffe and Szegedy 2015; Ba, Kiros and Hinton 2016.
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.normalization.normalizers import batch_norm, layer_norm
 
 __all__ = ["BatchNorm", "LayerNorm", "batch_statistics", "init_batch_norm", "init_layer_norm", "running_statistics"]
 
-Statistics = tuple[Float[Array | np.ndarray, " h"], Float[Array | np.ndarray, " h"]]
+Statistics = tuple[Float[AnyArray, " h"], Float[AnyArray, " h"]]
 
 
-def batch_statistics(z: Float[Array | np.ndarray, "*n h"]) -> tuple[Float[Array, " h"], Float[Array, " h"]]:
+def batch_statistics(z: Float[AnyArray, "*n h"]) -> tuple[Float[Array, " h"], Float[Array, " h"]]:
     """Mean and variance (divided by |I|, not |I| − 1) of every feature over all axes but the last."""
     z = jnp.asarray(z)
     axes = tuple(range(z.ndim - 1))
@@ -24,7 +24,7 @@ def batch_statistics(z: Float[Array | np.ndarray, "*n h"]) -> tuple[Float[Array,
 
 
 def running_statistics(
-    old: Statistics, z: Float[Array | np.ndarray, "*n h"], *, share: float = 0.1
+    old: Statistics, z: Float[AnyArray, "*n h"], *, share: float = 0.1
 ) -> tuple[Float[Array, " h"], Float[Array, " h"]]:
     """Kept statistics moved towards those of a batch, (1 − share) old + share new: for use without a batch later.
 
@@ -42,13 +42,11 @@ class BatchNorm(eqx.Module):
     instead, which makes it an affine map. Not for batches of one. Reference: lucchi Sec. 10.3.1.
     """
 
-    gain: Float[Array | np.ndarray, " _h"]
-    shift: Float[Array | np.ndarray, " _h"]
+    gain: Float[AnyArray, " _h"]
+    shift: Float[AnyArray, " _h"]
     epsilon: float = eqx.field(static=True, default=1e-5)
 
-    def __call__(
-        self, z: Float[Array | np.ndarray, "*n h"], statistics: Statistics | None = None
-    ) -> Float[Array, "*n h"]:
+    def __call__(self, z: Float[AnyArray, "*n h"], statistics: Statistics | None = None) -> Float[Array, "*n h"]:
         z = jnp.asarray(z)
         if statistics is not None:
             mean, variance = statistics
@@ -64,11 +62,11 @@ class LayerNorm(eqx.Module):
     Reference: lucchi Sec. 10.3.2.
     """
 
-    gain: Float[Array | np.ndarray, " _h"]
-    shift: Float[Array | np.ndarray, " _h"]
+    gain: Float[AnyArray, " _h"]
+    shift: Float[AnyArray, " _h"]
     epsilon: float = eqx.field(static=True, default=1e-5)
 
-    def __call__(self, z: Float[Array | np.ndarray, "*n h"]) -> Float[Array, "*n h"]:
+    def __call__(self, z: Float[AnyArray, "*n h"]) -> Float[Array, "*n h"]:
         return jnp.asarray(self.gain) * layer_norm(z, epsilon=self.epsilon) + jnp.asarray(self.shift)
 
 

@@ -4,16 +4,16 @@ Reference: lucchi Sec. 10.1.4; Lin, Chen and Yan 2014 for averages over all plac
 """
 
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
 from deeptheory.architectures.feature_maps import Pair, pair
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["average_pool", "global_average_pool", "global_max_pool", "max_pool"]
 
-Images = Float[Array | np.ndarray, "*batch rows columns channels"]
+Images = Float[AnyArray, "*batch rows columns channels"]
 
 
 def max_pool(

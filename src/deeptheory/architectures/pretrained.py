@@ -22,6 +22,7 @@ from deeptheory.architectures.attention_layers import Linear, MultiHeadAttention
 from deeptheory.architectures.language_models import CausalBlock, LanguageModel
 from deeptheory.architectures.normalizers import LayerNorm
 from deeptheory.architectures.transformers import FeedForward
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["embedding_table", "gpt2_arrays", "gpt2_model", "read_safetensors", "write_safetensors"]
@@ -160,8 +161,8 @@ def gpt2_arrays(model: LanguageModel) -> dict[str, np.ndarray]:
 
 def embedding_table(
     words: Sequence[str],
-    ids: Int[Array | np.ndarray, " n"],
-    embedding: Float[Array | np.ndarray, "vocabulary d"],
+    ids: Int[AnyArray, " n"],
+    embedding: Float[AnyArray, "vocabulary d"],
     *,
     shown: int = 8,
 ) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from deeptheory.architectures.feature_maps import output_size
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -25,7 +26,7 @@ __all__ = [
 ]
 
 Network = Callable[..., Float[Array, "..."]]
-Images = Float[Array | np.ndarray, "*batch rows columns channels"]
+Images = Float[AnyArray, "*batch rows columns channels"]
 
 
 def receptive_field_sizes(windows: Sequence[int], strides: Sequence[int] | None = None) -> Int[np.ndarray, " layers"]:
@@ -43,7 +44,7 @@ def receptive_field_sizes(windows: Sequence[int], strides: Sequence[int] | None 
 
 
 def seen_inputs(
-    network: Network, image: Float[Array | np.ndarray, "rows columns channels"], place: tuple[int, int]
+    network: Network, image: Float[AnyArray, "rows columns channels"], place: tuple[int, int]
 ) -> Bool[np.ndarray, "rows columns"]:
     """Which places of the input have a gradient in the output at `place`: the receptive field as it is.
 
@@ -97,7 +98,7 @@ def shift_invariance_defect(network: Network, images: Images, shift: tuple[int, 
     return float(jnp.abs(network(_rolled(images, shift)) - network(jnp.asarray(images))).max())
 
 
-def shift_average(matrix: Float[Array | np.ndarray, "n n"]) -> Float[Array, "n n"]:
+def shift_average(matrix: Float[AnyArray, "n n"]) -> Float[Array, "n n"]:
     """The mean of S⁻ᵏ M Sᵏ over all n circular shifts: the nearest matrix that commutes with shifts.
 
     It is circulant, with the means of the wrapped diagonals of M: linear and shift-equivariant means convolution.

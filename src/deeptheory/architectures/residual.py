@@ -8,9 +8,9 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["Residual", "deep_stack", "singular_value_bounds", "stack_jacobian"]
@@ -25,9 +25,9 @@ class Residual(eqx.Module):
     """
 
     branch: Map
-    projection: Float[Array | np.ndarray, "out d"] | None = None
+    projection: Float[AnyArray, "out d"] | None = None
 
-    def __call__(self, x: Float[Array | np.ndarray, "*n d"]) -> Float[Array, "*n out"]:
+    def __call__(self, x: Float[AnyArray, "*n d"]) -> Float[Array, "*n out"]:
         x = jnp.asarray(x)
         added = self.branch(x)
         kept = x if self.projection is None else x @ jnp.asarray(self.projection).T
@@ -41,9 +41,9 @@ class Residual(eqx.Module):
 
 def deep_stack(
     weights: Float[Array, "depth h h"],
-    x: Float[Array | np.ndarray, "*n h"],
+    x: Float[AnyArray, "*n h"],
     *,
-    skip: float | Float[Array | np.ndarray, ""] = 1.0,
+    skip: float | Float[AnyArray, ""] = 1.0,
     activation: Map = jnp.tanh,
 ) -> Float[Array, "*n h"]:
     """The layers x ← skip·x + φ(W x), one after the other, compiled once for any depth.
@@ -59,9 +59,9 @@ def deep_stack(
 
 def stack_jacobian(
     weights: Float[Array, "depth h h"],
-    x: Float[Array | np.ndarray, " h"],
+    x: Float[AnyArray, " h"],
     *,
-    skip: float | Float[Array | np.ndarray, ""] = 1.0,
+    skip: float | Float[AnyArray, ""] = 1.0,
     activation: Map = jnp.tanh,
 ) -> Float[Array, "h h"]:
     """The derivative of `deep_stack` at one input: the product of skip·I + φ′(W x) W over the layers."""
@@ -69,7 +69,7 @@ def stack_jacobian(
 
 
 def singular_value_bounds(
-    slopes: Float[Array | np.ndarray, "*n depth"],
+    slopes: Float[AnyArray, "*n depth"],
 ) -> tuple[Float[Array, "*n"], Float[Array, "*n"]]:
     """Between which the singular values of a residual stack lie if ‖J_f‖ ≤ ε_l in layer l: ∏(1 − ε_l), ∏(1 + ε_l).
 

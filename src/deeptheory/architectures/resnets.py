@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Key
 from deeptheory.architectures.feature_maps import Convolution, init_convolution
 from deeptheory.architectures.normalizers import BatchNorm, init_batch_norm
 from deeptheory.architectures.pooling import global_max_pool, max_pool
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 
@@ -20,7 +21,7 @@ __all__ = [
     "init_resnet9",
 ]  # fmt: skip
 
-Batch = Float[Array | np.ndarray, "n rows columns channels"]
+Batch = Float[AnyArray, "n rows columns channels"]
 Maps = Float[Array, "n new_rows new_columns filters"]
 
 
@@ -86,8 +87,8 @@ class ResNet9(eqx.Module):
     conv3: ConvBlock
     conv4: ConvBlock
     res2: tuple[ConvBlock, ConvBlock]
-    weights: Float[Array | np.ndarray, "_classes _features"]
-    bias: Float[Array | np.ndarray, " _classes"]
+    weights: Float[AnyArray, "_classes _features"]
+    bias: Float[AnyArray, " _classes"]
     pool: int | None = eqx.field(static=True, default=4)
 
     def maps(self, x: Batch) -> Maps:

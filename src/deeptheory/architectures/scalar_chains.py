@@ -8,14 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["chain_gradient", "first_order_rate", "step_polynomial"]
 
-Weights = Float[Array | np.ndarray, " depth"]
+Weights = Float[AnyArray, " depth"]
 
 
-def chain_gradient(weights: Float[Array | np.ndarray, "*n depth"], slope: float = 1.0) -> Float[Array, "*n depth"]:
+def chain_gradient(weights: Float[AnyArray, "*n depth"], slope: float = 1.0) -> Float[Array, "*n depth"]:
     """∂ℓ/∂w_l = s ∏_{k≠l} w_k for the output y = (∏w_l) x, with s = ℓ′(y) x.
 
     With equal weights that is s w^(L−1): it vanishes with depth for |w| < 1 and explodes for |w| > 1. No weight is

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.cross_entropy import softmax_cross_entropy
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.training import trained
@@ -19,8 +19,8 @@ from deeptheory.foundations.training import trained
 __all__ = ["Trained", "token_loss", "train_on_tokens"]
 
 Model = Callable[[Any], Array]
-Ids = Int[Array | np.ndarray, "*batch n"]
-Told = Bool[Array | np.ndarray, "*batch n"]
+Ids = Int[AnyArray, "*batch n"]
+Told = Bool[AnyArray, "*batch n"]
 
 
 class Trained(NamedTuple):
@@ -43,9 +43,9 @@ def token_loss(model: Model, inputs: Ids, targets: Ids, told: Told | None = None
 
 def train_on_tokens(
     model: Model,
-    inputs: Int[Array | np.ndarray, "steps rows n"],
-    targets: Int[Array | np.ndarray, "steps rows n"],
-    told: Bool[Array | np.ndarray, "steps rows n"],
+    inputs: Int[AnyArray, "steps rows n"],
+    targets: Int[AnyArray, "steps rows n"],
+    told: Bool[AnyArray, "steps rows n"],
     *,
     rate: float = 0.005,
 ) -> Trained:

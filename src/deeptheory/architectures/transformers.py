@@ -22,6 +22,7 @@ from deeptheory.architectures.attention_layers import (
     scaled_dot_product,
 )
 from deeptheory.architectures.normalizers import LayerNorm, init_layer_norm
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -38,11 +39,11 @@ __all__ = [
 
 def residual_encoder_block(
     tokens: Tokens,
-    query_weight: Float[Array | np.ndarray, "d k"],
-    key_weight: Float[Array | np.ndarray, "d k"],
-    value_weight: Float[Array | np.ndarray, "d d"],
-    first_weight: Float[Array | np.ndarray, "d f"],
-    second_weight: Float[Array | np.ndarray, "f d"],
+    query_weight: Float[AnyArray, "d k"],
+    key_weight: Float[AnyArray, "d k"],
+    value_weight: Float[AnyArray, "d d"],
+    first_weight: Float[AnyArray, "d f"],
+    second_weight: Float[AnyArray, "f d"],
     *,
     attention_share: float = 1.0,
     feed_forward_share: float = 1.0,
@@ -66,7 +67,7 @@ class FeedForward(eqx.Module):
     second: Linear
     activation: Callable[[Array], Array] = eqx.field(static=True, default=jax.nn.relu)
 
-    def __call__(self, x: Float[Array | np.ndarray, "*batch d"]) -> Float[Array, "*batch d"]:
+    def __call__(self, x: Float[AnyArray, "*batch d"]) -> Float[Array, "*batch d"]:
         return self.second(self.activation(self.first(x)))
 
 
@@ -100,7 +101,7 @@ class DecoderBlock(eqx.Module):
     second_norm: LayerNorm
     third_norm: LayerNorm
 
-    def __call__(self, tokens: Tokens, context: Float[Array | np.ndarray, "*batch m e"]) -> Float[Array, "*batch n d"]:
+    def __call__(self, tokens: Tokens, context: Float[AnyArray, "*batch m e"]) -> Float[Array, "*batch n d"]:
         mask = causal_mask(tokens.shape[-2])
         attended = self.first_norm(tokens + self.attention(tokens, mask=mask))
         informed = self.second_norm(attended + self.cross_attention(attended, context))

@@ -11,12 +11,13 @@ from jaxtyping import Array, Float, Key
 
 from deeptheory.architectures.attention_layers import Linear, init_linear
 from deeptheory.architectures.transformers import EncoderBlock, init_encoder_block
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 
 __all__ = ["VisionTransformer", "init_vision_transformer", "patchify", "unpatchify"]
 
-Images = Float[Array | np.ndarray, "*batch height width channels"]
+Images = Float[AnyArray, "*batch height width channels"]
 
 
 def patchify(images: Images, size: int) -> Float[Array, "*batch patches numbers"]:
@@ -33,7 +34,7 @@ def patchify(images: Images, size: int) -> Float[Array, "*batch patches numbers"
 
 
 def unpatchify(
-    patches: Float[Array | np.ndarray, "*batch patches numbers"], size: int, *, height: int, width: int
+    patches: Float[AnyArray, "*batch patches numbers"], size: int, *, height: int, width: int
 ) -> Float[Array, "*batch height width channels"]:
     """Put patches together again: the inverse of `patchify` for images of a height and a width.
 
@@ -57,7 +58,7 @@ class VisionTransformer(eqx.Module):
     """
 
     embedding: Linear
-    positions: Float[Array | np.ndarray, "patches d"]
+    positions: Float[AnyArray, "patches d"]
     blocks: tuple[EncoderBlock, ...]
     head: Linear
     size: int = eqx.field(static=True)

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Float
 
 from deeptheory.attention.clusters import attention_matrix, tangent
+from deeptheory.foundations.arrays import AnyArray, Scalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import flow, followed
 from deeptheory.foundations.guards import inside
@@ -30,24 +31,23 @@ __all__ = [
     "unnormalized_velocity",
 ]
 
-Tokens = Float[Array | np.ndarray, "n d"]
-Scalar = float | int | Num[Array | np.ndarray, ""]
+Tokens = Float[AnyArray, "n d"]
 
 
 class Heads(NamedTuple):
     """Query, key and value matrices of all heads of a layer, stacked along their first axis."""
 
-    queries: Float[Array | np.ndarray, "heads k d"]
-    keys: Float[Array | np.ndarray, "heads k d"]
-    values: Float[Array | np.ndarray, "heads d d"]
+    queries: Float[AnyArray, "heads k d"]
+    keys: Float[AnyArray, "heads k d"]
+    values: Float[AnyArray, "heads d d"]
 
 
 class Feedforward(NamedTuple):
     """The layer w σ(a x + b): outer matrix w, inner matrix a, bias b."""
 
-    outer: Float[Array | np.ndarray, "d m"]
-    inner: Float[Array | np.ndarray, "m d"]
-    bias: Float[Array | np.ndarray, "m"]
+    outer: Float[AnyArray, "d m"]
+    inner: Float[AnyArray, "m d"]
+    bias: Float[AnyArray, "m"]
 
 
 def feedforward(
@@ -93,7 +93,7 @@ def unnormalized_velocity(tokens: Tokens, inverse_temperature: Scalar) -> Float[
 def sphere_flow(
     velocity: Callable[[Array, Array], Array],
     tokens: Tokens,
-    times: Float[Array | np.ndarray, "t"],
+    times: Float[AnyArray, "t"],
     *,
     tolerance: float = 1e-9,
 ) -> Float[np.ndarray, "t n d"]:
@@ -127,7 +127,7 @@ def sphere_flow(
 def stepped_sphere_flow(
     velocity: Callable[[Array, Array], Array],
     tokens: Tokens,
-    times: Float[Array | np.ndarray, "t"],
+    times: Float[AnyArray, "t"],
     *,
     substeps: int = 16,
 ) -> Float[Array, "t n d"]:

@@ -15,12 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Num, UInt32
 
+from deeptheory.foundations.arrays import AnyArray, Scalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.randomness import generator
 
-Tokens = Float[Array | np.ndarray, "n d"]
-Scalar = float | int | Num[Array | np.ndarray, ""]
+Tokens = Float[AnyArray, "n d"]
 
 __all__ = [
     "attention_matrix",
@@ -45,7 +45,7 @@ def random_tokens(key: Key[Array, ""] | UInt32[Array, "2"], *shape: int) -> Floa
     return points / np.linalg.norm(points, axis=-1, keepdims=True)
 
 
-def tangent(tokens: Tokens, pull: Float[Array | np.ndarray, "n d"]) -> Float[Array, "n d"]:
+def tangent(tokens: Tokens, pull: Float[AnyArray, "n d"]) -> Float[Array, "n d"]:
     """Each row of `pull` projected on the tangent space at its token: P⊥_x v = v − ⟨x, v⟩x."""
     tokens, pull = jnp.asarray(tokens), jnp.asarray(pull)
     return pull - jnp.sum(tokens * pull, axis=-1, keepdims=True) * tokens
@@ -54,8 +54,8 @@ def tangent(tokens: Tokens, pull: Float[Array | np.ndarray, "n d"]) -> Float[Arr
 def attention_matrix(
     tokens: Tokens,
     inverse_temperature: Scalar,
-    query: Float[Array | np.ndarray, "k d"] | None = None,
-    key: Float[Array | np.ndarray, "k d"] | None = None,
+    query: Float[AnyArray, "k d"] | None = None,
+    key: Float[AnyArray, "k d"] | None = None,
 ) -> Float[Array, "n n"]:
     """Attention that each token pays to every token: the row-wise softmax of β⟨Qx_i, Kx_j⟩ (jagannath 14.1.3).
 
@@ -92,7 +92,7 @@ def _runge_kutta_step(tokens, inverse_temperature, step):
 
 @partial(jax.jit, static_argnames="substeps")
 def token_flow(
-    tokens: Tokens, times: Float[Array | np.ndarray, "t"], inverse_temperature: Scalar, *, substeps: int = 16
+    tokens: Tokens, times: Float[AnyArray, "t"], inverse_temperature: Scalar, *, substeps: int = 16
 ) -> Float[Array, "t n d"]:
     """Positions of the tokens at increasing times, when they start from `tokens` at time zero.
 
@@ -159,7 +159,7 @@ def interaction_energy(tokens: Tokens, inverse_temperature: Scalar = 0.0) -> Flo
     return jnp.sum(jnp.where(hot, overlaps, jnp.expm1(beta * overlaps) / beta)) / tokens.shape[0]
 
 
-def kuramoto_velocity(angles: Float[Array | np.ndarray, "n"], inverse_temperature: Scalar = 0.0) -> Float[Array, "n"]:
+def kuramoto_velocity(angles: Float[AnyArray, "n"], inverse_temperature: Scalar = 0.0) -> Float[Array, "n"]:
     """Angular velocities of tokens on the circle: θ̇_i = Σ_j A_ij sin(θ_j − θ_i), A the softmax of β cos(θ_j − θ_i).
 
     At β = 0 this is the Kuramoto model of identical oscillators with unit coupling.
@@ -170,7 +170,7 @@ def kuramoto_velocity(angles: Float[Array | np.ndarray, "n"], inverse_temperatur
     return jnp.sum(weights * jnp.sin(differences), axis=-1)
 
 
-def pair_overlaps(tokens: Num[Array | np.ndarray, "*layers n d"]) -> Float[np.ndarray, "*layers pairs"]:
+def pair_overlaps(tokens: Num[AnyArray, "*layers n d"]) -> Float[np.ndarray, "*layers pairs"]:
     """Overlaps ⟨x_i, x_j⟩ of all pairs i < j, tokens divided by their length: the histograms of jagannath Fig. 14.1.3.
 
     Takes the hidden states of any network; what comes before the last two axes, such as layers, is kept.

@@ -7,15 +7,14 @@ Gibbs measure of the energies −⟨Qx_i, Kx_j⟩ over j.
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray, Scalar
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["gibbs_entropy", "gibbs_measure", "log_partition", "mean_energy"]
 
-Energies = Float[Array | np.ndarray, "*batch states"]
-Scalar = float | int | Num[Array | np.ndarray, ""]
+Energies = Float[AnyArray, "*batch states"]
 
 
 def _exponents(energies: Energies, inverse_temperature: Scalar, log_prior: Energies | None) -> Array:

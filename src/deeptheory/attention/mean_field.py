@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, Num
 from scipy.special import ive
 
 from deeptheory.attention.clusters import tangent
+from deeptheory.foundations.arrays import AnyArray, Scalar
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -29,15 +30,14 @@ __all__ = [
     "synchrony",
 ]
 
-Scalar = float | int | Num[Array | np.ndarray, ""]
-Density = Float[Array | np.ndarray, "grid"]
+Density = Float[AnyArray, "grid"]
 
 
 def mean_field_velocity(
-    points: Float[Array | np.ndarray, "m d"],
-    atoms: Float[Array | np.ndarray, "n d"],
+    points: Float[AnyArray, "m d"],
+    atoms: Float[AnyArray, "n d"],
     inverse_temperature: Scalar,
-    weights: Float[Array | np.ndarray, "n"] | None = None,
+    weights: Float[AnyArray, "n"] | None = None,
 ) -> Float[Array, "m d"]:
     """X[μ] at any points of the sphere, of the distribution that puts `weights` (1/n unless given) on the atoms.
 
@@ -77,7 +77,7 @@ def _change(density: Array, inverse_temperature: Scalar) -> Array:
 
 @partial(jax.jit, static_argnames="substeps")
 def density_flow(
-    density: Density, times: Float[Array | np.ndarray, "t"], inverse_temperature: Scalar, *, substeps: int = 32
+    density: Density, times: Float[AnyArray, "t"], inverse_temperature: Scalar, *, substeps: int = 32
 ) -> Float[Array, "t grid"]:
     """Density on the circle at increasing times, from `density` at time zero, at the angles 2πk/grid.
 

@@ -4,16 +4,17 @@ Reference: jagannath Sec. 14.2.2; Geshkovski, Koubbi, Polyanskiy and Rigollet 20
 """
 
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Float, Num
 from scipy.integrate import quad
 
 from deeptheory.attention.blocks import sphere_flow
 from deeptheory.attention.clusters import cluster_count, token_velocity
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["cluster_history", "merging_speed", "merging_time", "waiting_time"]
 
-Tokens = Float[Array | np.ndarray, "n d"]
+Tokens = Float[AnyArray, "n d"]
 Number = float | Float[np.ndarray, "*shape"]
 
 
@@ -62,7 +63,7 @@ def waiting_time(start: float, share: float, inverse_temperature: float) -> floa
 
 def cluster_history(
     tokens: Tokens,
-    times: Float[Array | np.ndarray, "t"],
+    times: Float[AnyArray, "t"],
     inverse_temperature: float,
     *,
     tolerance: float = 1e-3,

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from deeptheory.attention.blocks import Heads
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, among
 from deeptheory.foundations.randomness import generator
@@ -53,8 +54,8 @@ def random_head(key: Key[Array, ""], dimension: int, ensemble: str) -> Heads:
 
 
 def pair_energy(
-    tokens: Float[Array | np.ndarray, "n d"],
-    matrix: Float[Array | np.ndarray, "d d"],
+    tokens: Float[AnyArray, "n d"],
+    matrix: Float[AnyArray, "d d"],
     inverse_temperature: float,
 ) -> Float[Array, ""]:
     """E = (1/2β) Σ_ij e^{β x_iᵀ W x_j}, which tokens climb when V = QᵀK = W is symmetric.

@@ -5,15 +5,13 @@ Reference: jagannath Fig. 14.2.1 and Sec. 14.2.2.
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Key, Num
+from jaxtyping import Array, Float, Key
 
 from deeptheory.attention.clusters import token_flow
+from deeptheory.foundations.arrays import AnyArray, Scalar
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["clustered_share", "metastable_share", "padded_tokens", "share_after"]
-
-Scalar = float | int | Num[Array | np.ndarray, ""]
 
 
 def padded_tokens(key: Key[Array, ""], dimension: Scalar, *, count: int, most: int) -> Float[Array, "count most"]:
@@ -27,7 +25,7 @@ def padded_tokens(key: Key[Array, ""], dimension: Scalar, *, count: int, most: i
     return drawn / jnp.linalg.norm(drawn, axis=-1, keepdims=True)
 
 
-def clustered_share(tokens: Float[Array | np.ndarray, "n d"], tolerance: Scalar = 1e-3) -> Float[Array, ""]:
+def clustered_share(tokens: Float[AnyArray, "n d"], tolerance: Scalar = 1e-3) -> Float[Array, ""]:
     """Share of the pairs of tokens that overlap by more than 1 − tolerance: 1 in a single cluster.
 
     Ordered pairs of different tokens; rows are unit vectors.

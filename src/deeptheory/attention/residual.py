@@ -12,12 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import flow, followed
 
 __all__ = ["Layers", "euler_error", "neural_flow", "residual_network", "stepped_neural_flow"]
 
-Points = Float[Array | np.ndarray, "n d"]
+Points = Float[AnyArray, "n d"]
 Activation = Callable[[Array], Array]
 
 
@@ -27,9 +28,9 @@ class Layers(NamedTuple):
     Without the first axis they are the weights of a differential equation at one time.
     """
 
-    outer: Float[Array | np.ndarray, "*layers d m"]
-    inner: Float[Array | np.ndarray, "*layers m d"]
-    bias: Float[Array | np.ndarray, "*layers m"]
+    outer: Float[AnyArray, "*layers d m"]
+    inner: Float[AnyArray, "*layers m d"]
+    bias: Float[AnyArray, "*layers m"]
 
 
 def _branch(layer: Layers, x: Array, activation: Activation) -> Array:
@@ -58,7 +59,7 @@ def residual_network(layers: Layers, x: Points, activation: Activation = jnp.tan
 def neural_flow(
     weights: Callable[[Array], Layers],
     x: Points,
-    times: Float[Array | np.ndarray, "t"],
+    times: Float[AnyArray, "t"],
     activation: Activation = jnp.tanh,
     *,
     begin: float = 0.0,
@@ -85,7 +86,7 @@ def neural_flow(
 def stepped_neural_flow(
     weights: Callable[[Array], Layers],
     x: Points,
-    times: Float[Array | np.ndarray, "t"],
+    times: Float[AnyArray, "t"],
     activation: Activation = jnp.tanh,
     *,
     begin: float = 0.0,
@@ -104,7 +105,7 @@ def stepped_neural_flow(
 
 def euler_error(
     weights: Callable[[Array], Layers],
-    x: Float[Array | np.ndarray, "d"],
+    x: Float[AnyArray, "d"],
     activation: Activation = jnp.tanh,
     *,
     tolerance: float = 1e-10,

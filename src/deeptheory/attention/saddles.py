@@ -7,8 +7,9 @@ Reference: jagannath Lemmas 14.2 and 14.3; Geshkovski, Letrouit, Polyanskiy and 
 """
 
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray, Scalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, inside
 
@@ -21,8 +22,7 @@ __all__ = [
     "tangent_bases",
 ]
 
-Tokens = Float[Array | np.ndarray, "n d"]
-Scalar = float | int | Num[Array | np.ndarray, ""]
+Tokens = Float[AnyArray, "n d"]
 
 
 def tangent_bases(tokens: Tokens) -> Float[np.ndarray, "n tangent d"]:

@@ -12,9 +12,10 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Bool, Float
 
 from deeptheory.attribution.shapley import coalitions, players_of
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -27,7 +28,6 @@ __all__ = [
     "symmetric_players",
 ]
 
-AnyArray = Array | np.ndarray
 Table = Float[AnyArray, " subsets"]
 AXIOMS = ("efficiency", "symmetry", "null player")
 """what is asked of a linear scheme"""

@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["nearest_neighbour_shapley", "nearest_neighbour_utility", "ridge_utility"]
 
-AnyArray = Array | np.ndarray
 Utility = Callable[[Bool[AnyArray, "subsets n"]], Float[Array, " subsets"]]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
 from deeptheory.attribution.shapley import bernoulli_values, coalitions, players_of
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.randomness import generator
@@ -26,7 +27,6 @@ __all__ = [
     "random_subsets",
 ]
 
-AnyArray = Array | np.ndarray
 Table = Float[AnyArray, " subsets"]
 
 

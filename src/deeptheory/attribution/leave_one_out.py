@@ -13,6 +13,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, batched, numeric
 
@@ -25,7 +26,6 @@ __all__ = [
     "ridge_weights",
 ]
 
-AnyArray = Array | np.ndarray
 Losses = Callable[[Any, Any], Float[Array, " examples"]]
 
 

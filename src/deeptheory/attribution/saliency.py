@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 
 __all__ = ["feature_game", "gradient_saliency", "gradient_times_input", "integrated_gradients", "smooth_gradient"]
 
-AnyArray = Array | np.ndarray
 Model = Callable[[Float[AnyArray, "batch d"]], Float[AnyArray, " batch"]]
 Input = Float[AnyArray, " d"]
 

@@ -10,9 +10,11 @@ from collections.abc import Callable
 from itertools import permutations
 
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Bool, Float
 from scipy.special import gammaln
 
+from deeptheory.foundations.arrays import AnyArray
+from deeptheory.foundations.bits import all_bits
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -28,7 +30,6 @@ __all__ = [
     "shapley_values",
 ]
 
-AnyArray = Array | np.ndarray
 Table = Float[AnyArray, "*games subsets"]
 Values = Float[np.ndarray, "*games players"]
 Utility = Callable[[Bool[np.ndarray, "subsets players"]], Float[AnyArray, " subsets"]]
@@ -36,7 +37,7 @@ Utility = Callable[[Bool[np.ndarray, "subsets players"]], Float[AnyArray, " subs
 
 def coalitions(players: int) -> Bool[np.ndarray, "subsets players"]:
     """All 2ⁿ subsets as boolean masks, one a row, in the order of a table."""
-    return (np.arange(2**players)[:, None] >> np.arange(players) & 1).astype(bool)
+    return all_bits(players)
 
 
 def game_table(utility: Utility, players: int) -> Float[np.ndarray, " subsets"]:

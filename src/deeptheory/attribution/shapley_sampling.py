@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
 from deeptheory.attribution.shapley import coalitions, players_of
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.concentration import hoeffding_radius
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
@@ -31,7 +32,6 @@ __all__ = [
     "set_sizes",
 ]
 
-AnyArray = Array | np.ndarray
 Utility = Callable[[Bool[np.ndarray, "subsets players"]], Float[AnyArray, " subsets"]]
 
 

@@ -6,14 +6,14 @@ Reference: arora Sec. 10.2.1; Shapley and Shubik 1954 for votes; Garey and Johns
 from math import comb
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Bool, Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, inside
 
 __all__ = ["airport_shapley", "can_be_halved", "partition_vote", "voting_shapley", "voting_utility"]
 
-AnyArray = Array | np.ndarray
 Weights = Int[AnyArray, " players"]
 
 

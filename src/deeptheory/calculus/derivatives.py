@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -22,8 +23,8 @@ __all__ = [
     "nonlinear_least_squares",
 ]
 
-Point = Float[Array | np.ndarray, "d"]
-Matrix = Float[Array | np.ndarray, "n d"]
+Point = Float[AnyArray, "d"]
+Matrix = Float[AnyArray, "n d"]
 Function = Callable[[Float[Array, "d"]], Float[Array, "..."]]
 Scalar = Callable[[Float[Array, ""]], Float[Array, ""]]
 Step = Annotated[float, "(0, ∞)"]
@@ -108,7 +109,7 @@ def difference_hessian_product(
     return (jax.grad(function)(x + step * v) - jax.grad(function)(x)) / step
 
 
-def least_squares_gradient(matrix: Matrix, targets: Float[Array | np.ndarray, "n"], point: Point) -> Float[Array, "d"]:
+def least_squares_gradient(matrix: Matrix, targets: Float[AnyArray, "n"], point: Point) -> Float[Array, "d"]:
     """Return 2Aᵀ(Ax − y), the gradient of ‖Ax − y‖², as a column.
 
     `point` is x. Reference: lucchi eqs. 1.20–1.22, Problem 2(a).
@@ -117,9 +118,9 @@ def least_squares_gradient(matrix: Matrix, targets: Float[Array | np.ndarray, "n
 
 
 def factorization_gradients(
-    left: Float[Array | np.ndarray, "n p"],
-    right: Float[Array | np.ndarray, "p m"],
-    target: Float[Array | np.ndarray, "n m"],
+    left: Float[AnyArray, "n p"],
+    right: Float[AnyArray, "p m"],
+    target: Float[AnyArray, "n m"],
 ) -> tuple[Float[Array, "n p"], Float[Array, "p m"]]:
     """Return (UV − R)Vᵀ and Uᵀ(UV − R), the derivatives of ½‖UV − R‖² in U and in V.
 
@@ -131,7 +132,7 @@ def factorization_gradients(
 
 
 def nonlinear_least_squares(
-    link: Scalar, inputs: Matrix, targets: Float[Array | np.ndarray, "n"], weights: Point
+    link: Scalar, inputs: Matrix, targets: Float[AnyArray, "n"], weights: Point
 ) -> tuple[Float[Array, "d"], Float[Array, "d d"]]:
     """Return gradient and Hessian of (1/2n) Σ(yᵢ − ℓ(xᵢ·w))² in w.
 

@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 from scipy.integrate import quad
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 
@@ -61,7 +62,7 @@ def expectation_by_tail(tail: Density, high: float = np.inf) -> float:
     return _integral(tail, 0.0, high)
 
 
-def empirical_tail_integral(samples: Float[Array | np.ndarray, "n"]) -> float:
+def empirical_tail_integral(samples: Float[AnyArray, "n"]) -> float:
     """Return ∫₀^∞ (share of samples ≥ t) dt exactly, a sum over gaps of the sorted sample: its mean.
 
     Reference: lucchi Sec. 1.5.
@@ -93,10 +94,10 @@ class GaussianLaw(NamedTuple):
 
 
 def affine_gaussian(
-    mean: Float[Array | np.ndarray, "k"],
-    covariance: Float[Array | np.ndarray, "k k"],
-    matrix: Float[Array | np.ndarray, "p k"],
-    shift: Float[Array | np.ndarray, "p"],
+    mean: Float[AnyArray, "k"],
+    covariance: Float[AnyArray, "k k"],
+    matrix: Float[AnyArray, "p k"],
+    shift: Float[AnyArray, "p"],
 ) -> GaussianLaw:
     """Return the law N(Aμ + b, AΣAᵀ) of AX + b for X ~ N(μ, Σ). Reference: lucchi Ch. 1 Problem 4(c)."""
     a = np.asarray(matrix, float)
@@ -123,8 +124,8 @@ def gaussian_product_rule(
 
 def gaussian_expectation(
     function: Callable[[Float[np.ndarray, "n k"]], Float[np.ndarray, "n ..."]],
-    mean: Float[Array | np.ndarray, "k"],
-    covariance: Float[Array | np.ndarray, "k k"],
+    mean: Float[AnyArray, "k"],
+    covariance: Float[AnyArray, "k k"],
     *,
     nodes: Annotated[int, "[1, 60]"] = 20,
 ) -> Float[np.ndarray, "..."]:

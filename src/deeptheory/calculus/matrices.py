@@ -4,8 +4,9 @@ from fractions import Fraction
 from typing import Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -20,8 +21,8 @@ __all__ = [
     "subspaces",
 ]
 
-Matrix = Float[Array | np.ndarray, "m n"]
-Square = Float[Array | np.ndarray, "n n"]
+Matrix = Float[AnyArray, "m n"]
+Square = Float[AnyArray, "n n"]
 EPSILON = np.finfo(float).eps
 
 
@@ -48,9 +49,7 @@ def subspaces(matrix: Matrix) -> Subspaces:
     return Subspaces(left[:, :rank], right[:rank].T, right[rank:].T, left[:, rank:], rank)
 
 
-def coordinates_in_span(
-    vectors: Matrix, target: Float[Array | np.ndarray, "m"]
-) -> tuple[Float[np.ndarray, "n"], float]:
+def coordinates_in_span(vectors: Matrix, target: Float[AnyArray, "m"]) -> tuple[Float[np.ndarray, "n"], float]:
     """Return coefficients c of least norm that bring Σcᵢvᵢ nearest to a target, with the distance that is left.
 
     The vectors are columns. The target lies in their span exactly if the distance is zero, which a distance of the

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from deeptheory.calculus.taylor import crossings
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -21,7 +22,7 @@ __all__ = [
 
 Function = Callable[[Float[Array, "d"]], Float[Array, "..."]]
 Scalar = Callable[[Float[Array, "d"]], Float[Array, ""]]
-Point = Float[Array | np.ndarray, "d"]
+Point = Float[AnyArray, "d"]
 Nodes = Annotated[int, "[1, 200]"]
 
 
@@ -58,7 +59,7 @@ def weighted_curvature(
 
 
 def mean_value_surplus(
-    function: Function, x: Point, y: Point, shares: Float[Array | np.ndarray, "k"]
+    function: Function, x: Point, y: Point, shares: Float[AnyArray, "k"]
 ) -> Float[np.ndarray, "k ..."]:
     """Return Df(x + cy)·y − (f(x + y) − f(x)) for every c among `shares`, entry by entry where f has several values.
 

@@ -3,8 +3,9 @@
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["CauchySchwarz", "OperatorNorm", "cauchy_schwarz", "operator_norm", "vector_norm"]
@@ -13,7 +14,7 @@ Exponent = Annotated[float, "[1, ∞]"]
 EPSILON = np.finfo(float).eps
 
 
-def vector_norm(vectors: Float[Array | np.ndarray, "*batch n"], p: Exponent = 2.0) -> Float[np.ndarray, "*batch"]:
+def vector_norm(vectors: Float[AnyArray, "*batch n"], p: Exponent = 2.0) -> Float[np.ndarray, "*batch"]:
     """Return (Σ|vᵢ|ᵖ)^{1/p}, the largest |vᵢ| for p = ∞, along the last axis.
 
     Entries are divided by the largest of them first, so that powers neither overflow nor vanish. Below p = 1 the
@@ -38,7 +39,7 @@ class OperatorNorm(NamedTuple):
 
 
 def operator_norm(
-    matrix: Float[Array | np.ndarray, "m n"], p: Exponent = 2.0, *, iterations: Annotated[int, "[1, 1e5]"] = 200
+    matrix: Float[AnyArray, "m n"], p: Exponent = 2.0, *, iterations: Annotated[int, "[1, 1e5]"] = 200
 ) -> OperatorNorm:
     """Bound ‖A‖ₚ = sup ‖Ax‖ₚ/‖x‖ₚ from both sides, for any 1 ≤ p ≤ ∞; both bounds hold for certain, to rounding.
 
@@ -114,7 +115,7 @@ class CauchySchwarz(NamedTuple):
     discriminant: Float[np.ndarray, "*batch"]
 
 
-def cauchy_schwarz(x: Float[Array | np.ndarray, "*batch n"], y: Float[Array | np.ndarray, "*batch n"]) -> CauchySchwarz:
+def cauchy_schwarz(x: Float[AnyArray, "*batch n"], y: Float[AnyArray, "*batch n"]) -> CauchySchwarz:
     """Return both sides of ⟨x, y⟩² ≤ ‖x‖²‖y‖², the z that minimises ‖x − zy‖², and the discriminant of that parabola.
 
     ‖y‖²z² − 2⟨x, y⟩z + ‖x‖² is never negative, so its discriminant B² − 4AC with B = 2⟨x, y⟩ is not positive. Both

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from deeptheory.calculus.certified import Bounds, maximum
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -52,9 +53,7 @@ def taylor_coefficients(function: Scalar, at: float, order: Order) -> Float[np.n
     return np.array([float(derivative(function, n)(place)) / factorial(n) for n in range(order + 1)])
 
 
-def taylor_remainder(
-    function: Scalar, at: float, x: Float[Array | np.ndarray, "n"], order: Order
-) -> Float[np.ndarray, "n"]:
+def taylor_remainder(function: Scalar, at: float, x: Float[AnyArray, "n"], order: Order) -> Float[np.ndarray, "n"]:
     """Return f(x) less its Taylor polynomial of order k about a.
 
     It is h(x)(x − a)ᵏ with h → 0 (Peano); with one derivative more it is of order (x − a)ᵏ⁺¹. Near a it drowns in the
@@ -68,7 +67,7 @@ def taylor_remainder(
 
 
 def integral_remainder(
-    function: Scalar, at: float, x: Float[Array | np.ndarray, "n"], order: Order, *, nodes: Nodes = 40
+    function: Scalar, at: float, x: Float[AnyArray, "n"], order: Order, *, nodes: Nodes = 40
 ) -> Float[np.ndarray, "n"]:
     """Return ∫ₐˣ f⁽ᵏ⁺¹⁾(t)(x − t)ᵏ/k! dt, the remainder of order k as an integral, by Gauss and Legendre's rule.
 

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from deeptheory.curvature.operators import Curvature, finite_products
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.krylov import jacobi_coefficients
 from deeptheory.foundations.randomness import generator
@@ -61,7 +62,7 @@ def _coefficients(curvature: Curvature, starts: Float[Array, "probes rows"], ste
 
 
 def spectral_quadratures(
-    curvature: Curvature, starts: Float[Array | np.ndarray, "probes rows"], *, steps: int
+    curvature: Curvature, starts: Float[AnyArray, "probes rows"], *, steps: int
 ) -> tuple[Float[np.ndarray, "probes steps"], Float[np.ndarray, "probes steps"]]:
     """Nodes θ and weights w of Gauss quadrature for what vectors see of a spectrum: Σ w f(θ) ≈ vᵀf(A)v / vᵀv.
 

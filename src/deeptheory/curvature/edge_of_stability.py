@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.krylov import expanded, krylov_start, ritz
 
@@ -53,7 +54,7 @@ class SharpnessTrace(NamedTuple):
     losses: Any  # arrays over times; no door stands before them, since a run that has diverged is to be read too
     sharpness: Any
     position: Any
-    diverged: int | Int[Array | np.ndarray, "*batch"]
+    diverged: int | Int[AnyArray, "*batch"]
 
 
 def descent_with_sharpness(
@@ -115,9 +116,7 @@ class StabilityPhases(NamedTuple):
     diverged: int
 
 
-def stability_phases(
-    trace: SharpnessTrace, *, step_size: float | Float[Array | np.ndarray, ""], every: int
-) -> StabilityPhases:
+def stability_phases(trace: SharpnessTrace, *, step_size: float | Float[AnyArray, ""], every: int) -> StabilityPhases:
     """Split a run of gradient descent at the step where its sharpness first reaches 2/η.
 
     `trace` is what `descent_with_sharpness` says of one run with this step and this `every`: the losses of every step

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from deeptheory.diffusions.stochastic_equations import canonical_equation
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["WeakErrors", "coupled_weak_errors", "measured_order"]
@@ -63,7 +64,7 @@ def _differences(key, start, rate, steps, *, gradients, tests, batch, refinement
 def coupled_weak_errors(
     key: Key[Array, ""],
     gradients: Callable[[Vector], Float[Array, "m d"]],
-    start: Float[Array | np.ndarray, " d"],
+    start: Float[AnyArray, " d"],
     tests: tuple[Callable[[Vector], Float[Array, ""]], ...],
     rates: Float[np.ndarray, " rates"],
     *,

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import flow
 
@@ -88,7 +89,7 @@ def isotropic_moments(
 
 def limiting_scatter(
     gradients: Callable[[Vector], Float[Array, "m d"]],
-    start: Float[Array | np.ndarray, " d"],
+    start: Float[AnyArray, " d"],
     *,
     time: float = 1.0,
     covariance: Callable[[Vector], Float[Array, "d d"]] | None = None,
@@ -140,7 +141,7 @@ def _ended(key, start, rate, steps, *, gradients, batch, runs):
 def descent_ends(
     key: Key[Array, ""],
     gradients: Callable[[Vector], Float[Array, "m d"]],
-    start: Float[Array | np.ndarray, " d"],
+    start: Float[AnyArray, " d"],
     *,
     rate: float,
     batch: int,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from deeptheory.foundations.arrays import HostReals
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -21,8 +22,6 @@ __all__ = [
     "svag_moment_factors",
     "svag_weights",
 ]
-
-Number = float | int | Float[np.ndarray, "..."]
 
 
 def gradient_covariance(gradients: Float[np.ndarray, "*n m d"]) -> Float[np.ndarray, "*n d d"]:
@@ -75,7 +74,7 @@ def linearly_scaled(schedule: Schedule, factor: int) -> Schedule:
     return Schedule(schedule.rate * factor, schedule.batch * factor, schedule.steps // factor)
 
 
-def svag_weights(amplification: Number) -> tuple[Number, Number]:
+def svag_weights(amplification: HostReals) -> tuple[HostReals, HostReals]:
     """The weights (1 ± √(2ℓ − 1))/2 of the two gradients that SVAG combines; they add up to one (arora Def. 12.4.1).
 
     `amplification` is ℓ ≥ 1, by which the covariance is multiplied; from ℓ = 1 on one weight is zero or negative.
@@ -85,7 +84,7 @@ def svag_weights(amplification: Number) -> tuple[Number, Number]:
 
 
 def svag_gradient(
-    first: Float[np.ndarray, "*shape"], second: Float[np.ndarray, "*shape"], amplification: Number
+    first: Float[np.ndarray, "*shape"], second: Float[np.ndarray, "*shape"], amplification: HostReals
 ) -> Float[np.ndarray, "*shape"]:
     """Combine two independent stochastic gradients into one of the same mean and ℓ times the covariance.
 
@@ -96,7 +95,7 @@ def svag_gradient(
     return (first + second) / 2 + root / 2 * (first - second)
 
 
-def svag_moment_factors(amplification: Number) -> Float[np.ndarray, "4 ..."]:
+def svag_moment_factors(amplification: HostReals) -> Float[np.ndarray, "4 ..."]:
     """What SVAG multiplies the cumulants κ₁…κ₄ of the noise by: 1, ℓ, (3ℓ − 1)/2, (ℓ² + 2ℓ − 1)/2.
 
     Per unit of variance the skewness goes like (3ℓ − 1)/(2ℓ^(3/2)) to zero, the excess kurtosis only to one half. ℓ is

@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy import special
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -47,8 +48,8 @@ class ItoEquation(NamedTuple):
 
 def euler_maruyama(
     equation: ItoEquation,
-    start: Float[Array | np.ndarray, " d"],
-    increments: Float[Array | np.ndarray, "steps w"],
+    start: Float[AnyArray, " d"],
+    increments: Float[AnyArray, "steps w"],
     *,
     step: float | Float[Array, ""],
 ) -> Float[Array, "time d"]:

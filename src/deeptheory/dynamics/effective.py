@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Key, UInt32
 
 from deeptheory.diffusions.stochastic_equations import ItoEquation, euler_maruyama
 from deeptheory.dynamics.online import Loss
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import batched, numeric
 from deeptheory.foundations.randomness import generator
@@ -49,7 +49,7 @@ def _length(read: Callable[[Array], Array], flat: Array) -> int:
 
 
 def effective_dynamics(
-    loss: Loss, statistics: Statistics, point: Any, samples: Any, *, step: float | Float[Array | np.ndarray, ""]
+    loss: Loss, statistics: Statistics, point: Any, samples: Any, *, step: float | Float[AnyArray, ""]
 ) -> EffectiveDynamics:
     """Return population drift, corrector and volatility of the statistics of online gradient descent at a point.
 
@@ -110,7 +110,7 @@ def localizability(
     point: Any,
     samples: Any,
     *,
-    step: float | Float[Array | np.ndarray, ""],
+    step: float | Float[AnyArray, ""],
     iterations: int = 60,
 ) -> Localizability:
     """Return the quantities that δ-localizability bounds, at one point, as means over samples.
@@ -162,8 +162,8 @@ def diffusion_paths(
     key: Key[Array, ""] | UInt32[Array, "2"],
     velocity: Callable[[Array], Array],
     volatility: Callable[[Array], Array],
-    start: Float[Array | np.ndarray, "replicas k"],
-    times: Float[Array | np.ndarray, " times"],
+    start: Float[AnyArray, "replicas k"],
+    times: Float[AnyArray, " times"],
     *,
     substeps: int = 64,
 ) -> Float[Array, "times replicas k"]:

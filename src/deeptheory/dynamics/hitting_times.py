@@ -12,10 +12,11 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
 from deeptheory.dynamics.single_index import Link
 from deeptheory.dynamics.sphere import overlap_step
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["hitting_survival", "mean_hitting_time", "mean_overlap"]
@@ -121,7 +122,7 @@ def mean_hitting_time(
 
 def hitting_survival(
     link: Link,
-    times: Int[Array | np.ndarray, " times"],
+    times: Int[AnyArray, " times"],
     *,
     dimension: int,
     step: float,
@@ -145,7 +146,7 @@ def hitting_survival(
 
 def mean_overlap(
     link: Link,
-    times: Int[Array | np.ndarray, " times"],
+    times: Int[AnyArray, " times"],
     *,
     dimension: int,
     step: float,

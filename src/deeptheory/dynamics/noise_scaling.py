@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from deeptheory.dynamics.online import Loss
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import batched, numeric
 
@@ -21,7 +21,7 @@ class NoiseMoments(NamedTuple):
     whole: Float[Array, ""]
 
 
-def spherical_gradient(loss: Loss, x: Float[Array | np.ndarray, " n"], sample: Any) -> Float[Array, " n"]:
+def spherical_gradient(loss: Loss, x: Float[AnyArray, " n"], sample: Any) -> Float[Array, " n"]:
     """Return ∇L = DL − ⟨DL, x⟩x, the gradient along the unit sphere. Reference: jagannath Rem. 11.2."""
     numeric(sample=sample)
     x = jnp.asarray(x)
@@ -31,10 +31,10 @@ def spherical_gradient(loss: Loss, x: Float[Array | np.ndarray, " n"], sample: A
 
 def noise_moments(
     loss: Loss,
-    x: Float[Array | np.ndarray, " n"],
+    x: Float[AnyArray, " n"],
     samples: Any,
     *,
-    direction: Float[Array | np.ndarray, " n"],
+    direction: Float[AnyArray, " n"],
     power: float = 5.0,
 ) -> NoiseMoments:
     """Return the two moments that Assumption A bounds, at one unit vector, as means over samples.

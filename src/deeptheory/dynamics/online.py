@@ -9,6 +9,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import batched, numeric
 
@@ -19,7 +20,7 @@ Loss = Callable[[Any, Any], Array]
 MOST_STEPS = 10**6
 
 
-def online_step(loss: Loss, point: Any, sample: Any, step: float | Float[Array | np.ndarray, ""]) -> Any:
+def online_step(loss: Loss, point: Any, sample: Any, step: float | Float[AnyArray, ""]) -> Any:
     """Return the parameters after one sample, X − δ∇L(X, Y). Reference: jagannath Ch. 11 Sec. 1."""
     numeric(point=point, sample=sample)
     slope = jax.grad(loss)(point, sample)
@@ -31,7 +32,7 @@ def online_descent(
     start: Any,
     samples: Any,
     *,
-    step: float | Float[Array | np.ndarray, ""],
+    step: float | Float[AnyArray, ""],
     statistics: Callable[[Any], Any] = lambda point: point,
 ) -> tuple[Any, Any]:
     """Run X ← X − δ∇L(X, Y) once through the samples; return the last parameters and the statistics along the way.
@@ -54,10 +55,10 @@ def online_descent(
 
 
 def interpolated(
-    path: Float[Array | np.ndarray, "points *shape"],
-    times: Float[Array | np.ndarray, " times"],
+    path: Float[AnyArray, "points *shape"],
+    times: Float[AnyArray, " times"],
     *,
-    step: float | Float[Array | np.ndarray, ""],
+    step: float | Float[AnyArray, ""],
 ) -> Float[Array, "times *shape"]:
     """Return the linear interpolation of iterates X₀, X₁, … at times of which a step takes δ.
 

@@ -19,6 +19,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Key, UInt32
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.randomness import generator
@@ -45,13 +46,13 @@ class Projected(NamedTuple):
     decay: Any = 0.0
 
 
-def gram_matrix(weights: Float[Array | np.ndarray, "k n"], hidden: Float[Array | np.ndarray, "m n"]) -> Any:
+def gram_matrix(weights: Float[AnyArray, "k n"], hidden: Float[AnyArray, "m n"]) -> Any:
     """Return the inner products of weights and hidden directions, weights first: the summary statistics."""
     rows = jnp.concatenate([jnp.asarray(weights), jnp.asarray(hidden)])
     return rows @ rows.T
 
 
-def projected_loss(model: Projected, hidden: Float[Array | np.ndarray, "m n"]) -> Callable[[Any, Any], Array]:
+def projected_loss(model: Projected, hidden: Float[AnyArray, "m n"]) -> Callable[[Any, Any], Array]:
     """Return the loss of whole vectors, a function of ((weights, parameters), (input, label)), for `online_descent`."""
 
     def loss(point: Any, sample: Any) -> Array:
@@ -122,7 +123,7 @@ def _advance(state, drawn, data, step, loss):
 def projected_chain(
     key: Key[Array, ""] | UInt32[Array, "2"],
     model: Projected,
-    gram: Float[Array | np.ndarray, "replicas p p"],
+    gram: Float[AnyArray, "replicas p p"],
     parameters: Any,
     *,
     dimension: int,
@@ -160,10 +161,10 @@ def projected_chain(
 
 def projected_velocity(
     model: Projected,
-    gram: Float[Array | np.ndarray, "p p"],
+    gram: Float[AnyArray, "p p"],
     parameters: Any,
-    normals: Float[Array | np.ndarray, "draws p"],
-    weights: Float[Array | np.ndarray, " draws"],
+    normals: Float[AnyArray, "draws p"],
+    weights: Float[AnyArray, " draws"],
     *,
     ratio: float = 1.0,
 ) -> tuple[Any, Any, Any]:

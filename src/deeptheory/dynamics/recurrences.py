@@ -8,20 +8,19 @@ Reference: jagannath Ch. 11 Sec. 5; LaSalle 1949; Bihari 1956.
 from typing import Annotated, Any
 
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Int
 
+from deeptheory.foundations.arrays import AnyArray, Reals
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["bihari_lasalle_bound", "blow_up_time", "gronwall_bound", "growth_recursion"]
 
-Number = float | Float[Array | np.ndarray, "..."]
-Steps = int | Int[Array | np.ndarray, "..."]
-Power = Annotated[int | Int[Array | np.ndarray, "..."], "[3, 20]"]
+Steps = int | Int[AnyArray, "..."]
+Power = Annotated[int | Int[AnyArray, "..."], "[3, 20]"]
 
 
-def growth_recursion(start: Number, rate: Number, *, order: Any, steps: Steps, most: int = 200) -> Any:
+def growth_recursion(start: Reals, rate: Reals, *, order: Any, steps: Steps, most: int = 200) -> Any:
     """Return m_t of m_t = a + b Σ_{j<t} m_j^(k−1), the least sequence with ≥: each step adds b m^(k−1).
 
     `start` is a, `rate` b, `order` k and `steps` t, at most `most`; far beyond all use it stays there.
@@ -33,7 +32,7 @@ def growth_recursion(start: Number, rate: Number, *, order: Any, steps: Steps, m
     return lax.fori_loop(0, most, once, jnp.asarray(start) * jnp.ones_like(jnp.asarray(rate)))
 
 
-def gronwall_bound(start: Number, rate: Number, *, steps: Steps) -> Any:
+def gronwall_bound(start: Reals, rate: Reals, *, steps: Steps) -> Any:
     """Return a(1 + b)^t, which m_t ≥ a + b Σ m_j implies and attains.
 
     `start` is a, `rate` b and `steps` t. Reference: jagannath Ch. 11 Sec. 5, k = 2.
@@ -41,7 +40,7 @@ def gronwall_bound(start: Number, rate: Number, *, steps: Steps) -> Any:
     return start * (1 + rate) ** steps
 
 
-def blow_up_time(start: Number, rate: Number, *, order: Power) -> Any:
+def blow_up_time(start: Reals, rate: Reals, *, order: Power) -> Any:
     """Return 1/((k − 2) b a^(k−2)), the time at which the solution of dm/dt = b m^(k−1), m(0) = a, is infinite.
 
     `start` is a, `rate` b and `order` k above 2. Reference: Bihari 1956.
@@ -49,7 +48,7 @@ def blow_up_time(start: Number, rate: Number, *, order: Power) -> Any:
     return 1 / ((order - 2) * rate * start ** (order - 2))
 
 
-def bihari_lasalle_bound(start: Number, rate: Number, *, order: Power, steps: Steps, cap: Number) -> Any:
+def bihari_lasalle_bound(start: Reals, rate: Reals, *, order: Power, steps: Steps, cap: Reals) -> Any:
     """Return a(1 − (k − 2) c b a^(k−2) t)^(−1/(k−2)), c = (1 + bη^(k−2))^(−(k−1)): a lower bound while m_t ≤ η.
 
     `cap` is η. Beyond the time at which it would be infinite it is infinite: by then m has passed η. The sequence lies

@@ -10,9 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float, Key, UInt32
+from jaxtyping import Array, Float
 
 from deeptheory.dynamics.single_index import Link, squared_loss_slope
+from deeptheory.foundations.arrays import AnyArray, AnyKey
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 from deeptheory.foundations.randomness import generator
@@ -27,7 +28,6 @@ __all__ = [
     "upper_half_overlap",
 ]
 
-AnyKey = Key[Array, ""] | UInt32[Array, "2"]
 BLOCK = 128
 HELD = 2**23
 """Random numbers of a kind that are held at a time."""
@@ -46,10 +46,10 @@ def upper_half_overlap(key: AnyKey, dimension: int, replicas: int) -> Float[np.n
 
 def overlap_step(
     link: Link,
-    overlap: Float[Array | np.ndarray, "*n"],
-    field: Float[Array | np.ndarray, "*n"],
-    other: Float[Array | np.ndarray, "*n"],
-    rest: Float[Array | np.ndarray, "*n"],
+    overlap: Float[AnyArray, "*n"],
+    field: Float[AnyArray, "*n"],
+    other: Float[AnyArray, "*n"],
+    rest: Float[AnyArray, "*n"],
     rate: float | Float[Array, ""],
 ) -> Float[Array, "*n"]:
     """Return the overlap after one spherical step, given what it depends on: three numbers, whatever the dimension.
@@ -133,8 +133,8 @@ def overlap_chain(
 
 def spherical_step(
     link: Link,
-    x: Float[Array | np.ndarray, "replicas n"],
-    sample: Float[Array | np.ndarray, "replicas n"],
+    x: Float[AnyArray, "replicas n"],
+    sample: Float[AnyArray, "replicas n"],
     rate: float | Float[Array, ""],
 ) -> Float[Array, "replicas n"]:
     """Return unit vectors after one renormalised gradient step along the sphere towards the first axis.
@@ -180,7 +180,7 @@ def spherical_sgd(
     return np.concatenate(paths)[:steps]
 
 
-def overlap_cdf(overlap: float | Float[Array | np.ndarray, "*shape"], dimension: int) -> Any:
+def overlap_cdf(overlap: float | Float[AnyArray, "*shape"], dimension: int) -> Any:
     """Return the chance that a uniform point on the sphere has an overlap of at most m with a fixed direction.
 
     The density is proportional to (1 − m²)^((N−3)/2), and √N m has a standard normal limit (Poincaré).

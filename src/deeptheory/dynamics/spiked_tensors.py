@@ -16,8 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float, Key, UInt32
+from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray, AnyKey
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.randomness import generator
@@ -41,13 +42,12 @@ __all__ = [
 
 BLOCK = 2**16
 """numbers drawn at once"""
-AnyKey = Key[Array, ""] | UInt32[Array, "2"]
 Order = Annotated[int, "[2, 12]"]
 Ratio = Annotated[float, "(0, 1e6]"]
-Numbers = float | Float[Array | np.ndarray, "*shape"]
+Numbers = float | Float[AnyArray, "*shape"]
 
 
-def spiked_tensor_loss(x: Float[Array | np.ndarray, " n"], tensor: Float[Array | np.ndarray, "..."]) -> Any:
+def spiked_tensor_loss(x: Float[AnyArray, " n"], tensor: Float[AnyArray, "..."]) -> Any:
     """Return ‖Y − x^{⊗k}‖² for a tensor Y with k axes of one length. Reference: jagannath Ch. 12 Sec. 4.1."""
     if set(jnp.shape(tensor)) != {len(x)}:
         raise ValueError(f"tensor must have axes of length {len(x)} as x has, got shape {jnp.shape(tensor)}")
@@ -90,7 +90,7 @@ def spiked_tensor_design(
     return signal * power + noise.reshape(2 * count, *shape)
 
 
-def tensor_statistics(x: Float[Array | np.ndarray, " n"], direction: Float[Array | np.ndarray, " n"]) -> Any:
+def tensor_statistics(x: Float[AnyArray, " n"], direction: Float[AnyArray, " n"]) -> Any:
     """Return the summary statistics (m, r) of a vector. Reference: jagannath Ch. 12 Sec. 4.1."""
     x = jnp.asarray(x)
     m = x @ jnp.asarray(direction)
@@ -185,7 +185,7 @@ def spiked_tensor_chain(
 
 
 def ballistic_velocity(
-    state: Float[Array | np.ndarray, "*shape 2"], *, signal: float, order: Order = 2, ratio: float = 1.0
+    state: Float[AnyArray, "*shape 2"], *, signal: float, order: Order = 2, ratio: float = 1.0
 ) -> Float[Array, "*shape 2"]:
     """Return (dm/dt, dr/dt) in the limit N → ∞ at steps c/N; c (`ratio`) times 4kR^(2k−2) is the corrector.
 

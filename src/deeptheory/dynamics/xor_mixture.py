@@ -19,6 +19,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from deeptheory.dynamics.projections import Projected
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.cross_entropy import binary_cross_entropy
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import flow
@@ -89,7 +90,7 @@ def xor_population_loss(
 
 
 def xor_velocity(
-    weights: Float[Array | np.ndarray, "*batch k"], overlaps: Float[Array | np.ndarray, "*batch k 2"], *, decay: float
+    weights: Float[AnyArray, "*batch k"], overlaps: Float[AnyArray, "*batch k 2"], *, decay: float
 ) -> tuple[Float[Array, "*batch k"], Float[Array, "*batch k 2"]]:
     """Return the velocity of the ballistic limit without noise: of the weights v and of the overlaps with μ and ν.
 
@@ -111,8 +112,8 @@ def _velocity(weights: Array, overlaps: Array, active: Array, decay: Any) -> tup
 
 
 def settled(
-    weights: Float[Array | np.ndarray, "*batch k"],
-    overlaps: Float[Array | np.ndarray, "*batch k 2"],
+    weights: Float[AnyArray, "*batch k"],
+    overlaps: Float[AnyArray, "*batch k 2"],
     *,
     decay: float | Float[Array, ""],
     time: float | Float[Array, ""] = 200.0,
@@ -144,7 +145,7 @@ def class_strength(decay: float) -> float:
 
 
 def class_strengths(
-    weights: Float[Array | np.ndarray, "*batch k"], overlaps: Float[Array | np.ndarray, "*batch k 2"]
+    weights: Float[AnyArray, "*batch k"], overlaps: Float[AnyArray, "*batch k 2"]
 ) -> Float[np.ndarray, "*batch 4"]:
     """Return |s| at the four centres: at a fixed point the sum of v_i² over each class."""
     weights, overlaps = np.asarray(weights), np.asarray(overlaps)
@@ -152,7 +153,7 @@ def class_strengths(
 
 
 def starting_classes(
-    weights: Float[Array | np.ndarray, "*batch k"], overlaps: Float[Array | np.ndarray, "*batch k 2"]
+    weights: Float[AnyArray, "*batch k"], overlaps: Float[AnyArray, "*batch k 2"]
 ) -> Int[np.ndarray, "*batch k"]:
     """Return the class that each neuron will end in: μ if its weight is positive, else ν, on the side of its overlap.
 

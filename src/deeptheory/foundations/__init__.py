@@ -1,8 +1,10 @@
 """Foundations: what several rooms share. They know no room.
 
-- `activations`: ReLU, threshold and sigmoid, for NumPy and JAX alike.
-- `arrays`: which library an array belongs to, for functions that serve NumPy and JAX alike.
+- `activations`: ReLU, threshold and sigmoid, for NumPy and JAX alike, and the slope of any activation.
+- `arrays`: arrays of NumPy and JAX alike: their types, as signatures name them, and which library one belongs to.
+- `balls`: the volume of a ball in any dimension.
 - `binomial`: exact confidence limits of a probability from counts (Clopper and Pearson 1934).
+- `bits`: all strings of so many bits: subsets, coalitions, rows of signs.
 - `concentration`: concentration of sums of independent variables: the classical tail bounds, and the exact tails they
   are held against.
 - `cross_entropy`: softmax and cross-entropy from the logits, for one label, soft labels and two classes.

@@ -1,12 +1,34 @@
-"""Which library an array belongs to, for functions that serve NumPy and JAX alike."""
+"""Arrays of NumPy and JAX alike: their types, as signatures name them, and which library one belongs to."""
 
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Key, Num, UInt32
 
-__all__ = ["namespace"]
+__all__ = ["AnyArray", "AnyKey", "HostReals", "Numbers", "RealScalar", "Reals", "Scalar", "namespace"]
+
+AnyArray = Array | np.ndarray
+"""an array of either library"""
+
+AnyKey = Key[Array, ""] | UInt32[Array, "2"]
+"""a key of jax.random, typed or raw"""
+
+Scalar = float | int | Num[AnyArray, ""]
+"""one number, which may be traced; a whole one stays whole"""
+
+RealScalar = float | int | np.floating | Float[AnyArray, ""]
+"""one real number, which may be traced; an array of a whole one becomes real"""
+
+Numbers = float | int | Num[AnyArray, "..."]
+"""a number or an array of any shape; whole ones stay whole"""
+
+Reals = float | int | Float[AnyArray, "..."]
+"""a real number or an array of any shape; arrays of whole numbers become real"""
+
+HostReals = float | int | Float[np.ndarray, "..."]
+"""as `Reals`, for what is computed by NumPy or SciPy: an array of JAX is fetched"""
 
 
 def namespace(*values: Any) -> Any:

@@ -10,10 +10,10 @@ from math import log
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 from scipy.special import gammaln, ndtr, xlog1py, xlogy
 
-from deeptheory.foundations.arrays import namespace
+from deeptheory.foundations.arrays import AnyArray, namespace
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 
@@ -45,7 +45,6 @@ __all__ = [
     "square_exponential_bound",
 ]
 
-AnyArray = Array | np.ndarray
 Numbers = float | int | np.number | Float[AnyArray, "..."] | Int[AnyArray, "..."]
 
 _TOUCH = 1e-12

@@ -8,11 +8,10 @@ Reference: lucchi Sec. 2.4.4.
 from typing import Any
 
 import jax
-import numpy as np
 import scipy.special
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
-from deeptheory.foundations.arrays import namespace
+from deeptheory.foundations.arrays import AnyArray, Reals, namespace
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.foundations.margin_losses import logistic_loss
@@ -26,10 +25,8 @@ __all__ = [
     "softmax_jacobian",
 ]
 
-AnyArray = Array | np.ndarray
 Rows = Float[AnyArray, "*batch m"]
 Labels = int | Int[AnyArray, "*batch"]
-Numbers = float | Float[AnyArray, "..."]
 
 
 def of_label(values: Rows, labels: Labels) -> Any:
@@ -53,7 +50,7 @@ def softmax_cross_entropy(logits: Rows, target: Rows) -> Any:
     return target.sum(-1) * _log_total(logits) - (target * logits).sum(-1)
 
 
-def binary_cross_entropy(logits: Numbers, target: Numbers) -> Any:
+def binary_cross_entropy(logits: Reals, target: Reals) -> Any:
     """Return −y log σ(z) − (1 − y) log(1 − σ(z)) = log(1 + e^z) − yz of logits z and targets y in [0, 1] (lucchi 2.7).
 
     For labels ±1 it is the `logistic_loss` of the margin.

@@ -9,15 +9,13 @@ Reference: Cover and Thomas, Elements of Information Theory (2006), Ch. 2.
 from typing import Any
 
 import jax
-import numpy as np
 import scipy.special
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["entropy", "finite_kl"]
-
-AnyArray = Array | np.ndarray
 
 
 def entropy(law: Float[AnyArray, "*b k"]) -> Any:

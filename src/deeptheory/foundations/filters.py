@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Num
+from jaxtyping import Bool, Float
 
+from deeptheory.foundations.arrays import AnyArray, Scalar
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -20,8 +21,6 @@ __all__ = [
     "spectral_operator",
 ]
 
-AnyArray = Array | np.ndarray
-Scalar = float | int | Num[AnyArray, ""]
 Filter = Callable[[AnyArray], AnyArray]
 
 

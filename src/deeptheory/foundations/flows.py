@@ -14,8 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.guards import inside, numeric
 
 __all__ = ["flow", "followed"]
@@ -27,9 +28,9 @@ EVALUATIONS = 50_000
 def flow(
     velocity: Callable[[Any, Any], Any],
     start: Any,
-    times: Float[Array | np.ndarray, " times"],
+    times: Float[AnyArray, " times"],
     *,
-    begin: float | Float[Array | np.ndarray, ""] = 0.0,
+    begin: float | Float[AnyArray, ""] = 0.0,
     substeps: int = 16,
 ) -> Any:
     """Return the solution of du/dt = velocity(t, u) at the given times, u(begin) = `start`, by Runge–Kutta steps.
@@ -73,7 +74,7 @@ def followed(
     velocity: Callable[[float, np.ndarray], Any],
     begin: float,
     start: Float[np.ndarray, " n"],
-    times: Float[Array | np.ndarray, " time"],
+    times: Float[AnyArray, " time"],
     *,
     method: str,
     tolerance: float,

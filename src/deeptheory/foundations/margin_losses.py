@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from deeptheory.foundations.activations import relu, sigmoid
-from deeptheory.foundations.arrays import namespace
+from deeptheory.foundations.arrays import AnyArray, namespace
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
     "zero_one_loss",
 ]
 
-Margins = float | Float[Array | np.ndarray, "..."]
+Margins = float | Float[AnyArray, "..."]
 
 
 def zero_one_loss(margin: Margins) -> Margins:

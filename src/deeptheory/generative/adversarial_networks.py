@@ -17,6 +17,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import among, inside, laws
 from deeptheory.networks.mlp import MLP
@@ -97,7 +98,7 @@ def modes_covered(points: Float[np.ndarray, "n d"], centres: Float[np.ndarray, "
 
 def train_adversarially(
     key: Key[Array, ""],
-    data: Float[Array | np.ndarray, "n d"],
+    data: Float[AnyArray, "n d"],
     generator: MLP,
     discriminator: MLP,
     *,

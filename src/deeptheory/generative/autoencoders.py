@@ -15,6 +15,7 @@ import optax
 from jaxtyping import Array, Float, Key
 from scipy.special import roots_hermitenorm
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, inside
 from deeptheory.foundations.randomness import generator
@@ -33,17 +34,17 @@ __all__ = [
     "train_variational_autoencoder",
 ]
 
-Points = Float[Array | np.ndarray, "n x"]
-Noise = Float[Array | np.ndarray, "samples n z"]
+Points = Float[AnyArray, "n x"]
+Noise = Float[AnyArray, "samples n z"]
 
 
 class GaussianNet(NamedTuple):
     """A hidden layer of tanh units, and from it a mean and the logarithm of one scale: the last column of `outer`."""
 
-    inner: Float[Array | np.ndarray, "inputs hidden"]
-    offset: Float[Array | np.ndarray, " hidden"]
-    outer: Float[Array | np.ndarray, "hidden outputs"]
-    shift: Float[Array | np.ndarray, " outputs"]
+    inner: Float[AnyArray, "inputs hidden"]
+    offset: Float[AnyArray, " hidden"]
+    outer: Float[AnyArray, "hidden outputs"]
+    shift: Float[AnyArray, " outputs"]
 
 
 class VariationalAutoencoder(NamedTuple):
@@ -55,7 +56,7 @@ class VariationalAutoencoder(NamedTuple):
 
 
 def net_output(
-    net: GaussianNet, inputs: Float[Array | np.ndarray, "*b inputs"]
+    net: GaussianNet, inputs: Float[AnyArray, "*b inputs"]
 ) -> tuple[Float[Array, "*b mean"], Float[Array, "*b"]]:
     """The mean and the logarithm of the scale that a net gives each input."""
     out = jnp.tanh(inputs @ net.inner + net.offset) @ net.outer + net.shift
@@ -108,9 +109,7 @@ def _importance(model: VariationalAutoencoder, points: Array, noise: Array) -> A
     return jax.scipy.special.logsumexp(_terms(model, points, noise), axis=0) - np.log(noise.shape[0])
 
 
-def gaussian_encoder_divergence(
-    mean: Float[Array | np.ndarray, "*b d"], scale: Float[Array | np.ndarray, "*b"]
-) -> Float[Array, "*b"]:
+def gaussian_encoder_divergence(mean: Float[AnyArray, "*b d"], scale: Float[AnyArray, "*b"]) -> Float[Array, "*b"]:
     """KL(N(μ, σ²I_d) ‖ N(0, I_d)) = ½(‖μ‖² + d(σ² − 1 − log σ²)), the part of the ELBO that needs no samples."""
     inside(0, np.inf, "()", scale=scale)
     variance = jnp.square(scale)

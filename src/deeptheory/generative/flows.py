@@ -21,6 +21,7 @@ import optax
 from jax.core import Tracer
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, inside
 from deeptheory.foundations.randomness import generator
@@ -42,7 +43,7 @@ __all__ = [
     "uncoupled",
 ]
 
-Points = Float[Array | np.ndarray, "n d"]
+Points = Float[AnyArray, "n d"]
 Conditioner = Callable[[Float[Array, "n d"]], tuple[Float[Array, "n d"], Float[Array, "n d"]]]
 
 
@@ -70,7 +71,7 @@ def change_of_variables(
 
 
 def coupled(
-    z: Points, kept: Float[Array | np.ndarray, " d"], conditioner: Conditioner
+    z: Points, kept: Float[AnyArray, " d"], conditioner: Conditioner
 ) -> tuple[Float[Array, "n d"], Float[Array, " n"]]:
     """One coupling layer and its log determinant: z_A stays, z_B ↦ z_B·exp(r(z_A)) + s(z_A) (arora 14.14, 14.15).
 
@@ -84,7 +85,7 @@ def coupled(
     return z * jnp.exp(moved * log_scale) + moved * shift, jnp.sum(moved * log_scale, -1)
 
 
-def uncoupled(z: Points, kept: Float[Array | np.ndarray, " d"], conditioner: Conditioner) -> Float[Array, "n d"]:
+def uncoupled(z: Points, kept: Float[AnyArray, " d"], conditioner: Conditioner) -> Float[Array, "n d"]:
     """The inverse layer: (z_B − s(z_A))·exp(−r(z_A)); arora (14.17) prints a product with the scale, no quotient."""
     z = jnp.asarray(z)
     log_scale, shift = conditioner(z * kept)
@@ -95,10 +96,10 @@ def uncoupled(z: Points, kept: Float[Array | np.ndarray, " d"], conditioner: Con
 class CouplingFlow(NamedTuple):
     """Coupling layers of one shape, stacked: which coordinates each keeps, and the weights of its hidden layer."""
 
-    kept: Float[Array | np.ndarray, "layers d"]
-    inner: Float[Array | np.ndarray, "layers d hidden"]
-    offset: Float[Array | np.ndarray, "layers hidden"]
-    outer: Float[Array | np.ndarray, "layers hidden twice"]
+    kept: Float[AnyArray, "layers d"]
+    inner: Float[AnyArray, "layers d hidden"]
+    offset: Float[AnyArray, "layers hidden"]
+    outer: Float[AnyArray, "layers hidden twice"]
 
 
 def init_flow(key: Key[Array, ""], dimension: int, *, layers: int = 6, hidden: int = 32) -> CouplingFlow:
@@ -111,7 +112,7 @@ def init_flow(key: Key[Array, ""], dimension: int, *, layers: int = 6, hidden: i
     return CouplingFlow(kept.astype(float), inner, draw.standard_normal((layers, hidden)), outer)
 
 
-def _conditioner(inner: Array | np.ndarray, offset: Array | np.ndarray, outer: Array | np.ndarray) -> Conditioner:
+def _conditioner(inner: AnyArray, offset: AnyArray, outer: AnyArray) -> Conditioner:
     def conditioner(z: Array) -> tuple[Array, Array]:
         log_scale, shift = jnp.split(jnp.tanh(z @ inner + offset) @ outer, 2, axis=-1)
         return 2 * jnp.tanh(log_scale / 2), shift  # a layer stretches by e² at most, which keeps training finite

@@ -13,6 +13,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.margin_losses import logistic_loss
 from deeptheory.foundations.randomness import generator
@@ -27,9 +28,9 @@ class EdgeFlags(NamedTuple):
     """Layers of message passing, and a hidden layer and weights that score an edge by what its ends have in sum."""
 
     layers: list[Layer]
-    hidden: Float[Array | np.ndarray, "*ensemble width width"]
-    bias: Float[Array | np.ndarray, "*ensemble width"]
-    out: Float[Array | np.ndarray, "*ensemble width"]
+    hidden: Float[AnyArray, "*ensemble width width"]
+    bias: Float[AnyArray, "*ensemble width"]
+    out: Float[AnyArray, "*ensemble width"]
 
 
 def init_edge_flags(
@@ -46,7 +47,7 @@ def init_edge_flags(
     )
 
 
-def edge_scores(network: EdgeFlags, views: Views, edges: Int[Array | np.ndarray, "edges 2"]) -> Float[Array, " edges"]:
+def edge_scores(network: EdgeFlags, views: Views, edges: Int[AnyArray, "edges 2"]) -> Float[Array, " edges"]:
     """Score every edge, above zero where it is flagged; symmetric in its ends."""
     states = pass_messages(network.layers, np.ones((len(views.starts) - 1, 1)), views)[-1]
     both = states[edges[:, 0]] + states[edges[:, 1]]

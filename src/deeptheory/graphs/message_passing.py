@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.randomness import generator
@@ -25,8 +26,8 @@ from deeptheory.graphs.refinement import Views
 
 __all__ = ["Aggregator", "Layer", "averaged", "greatest", "init_layers", "pass_messages", "summed"]
 
-Messages = Float[Array | np.ndarray, "entries width"]
-Places = Int[Array | np.ndarray, " entries"]
+Messages = Float[AnyArray, "entries width"]
+Places = Int[AnyArray, " entries"]
 Aggregator = Callable[[Messages, Places, int], Float[Array, "places width"]]
 """(messages, place to which each goes, number of places) → one row a place; places without messages get zeros"""
 
@@ -34,9 +35,9 @@ Aggregator = Callable[[Messages, Places, int], Float[Array, "places width"]]
 class Layer(NamedTuple):
     """Weights of one layer: of a node's own state, of what it hears under each label, and a bias."""
 
-    own: Float[Array | np.ndarray, "*ensemble _ _"]
-    heard: Float[Array | np.ndarray, "*ensemble _ _ _"]
-    bias: Float[Array | np.ndarray, "*ensemble _"]
+    own: Float[AnyArray, "*ensemble _ _"]
+    heard: Float[AnyArray, "*ensemble _ _ _"]
+    bias: Float[AnyArray, "*ensemble _"]
 
 
 def summed(messages: Messages, places: Places, count: int) -> Float[Array, "count width"]:
@@ -76,7 +77,7 @@ def init_layers(
 
 def pass_messages(
     layers: Sequence[Layer],
-    states: Float[Array | np.ndarray, "nodes in"],
+    states: Float[AnyArray, "nodes in"],
     views: Views,
     *,
     aggregate: Aggregator = summed,

@@ -17,6 +17,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import numeric
 from deeptheory.implicit_bias.margins import LargestMargin, largest_margin, normalized_margin
@@ -98,12 +99,12 @@ class SecondProblem(NamedTuple):
 
 
 def solves(
-    point: Float[Array | np.ndarray, " d"],
-    design: Float[Array | np.ndarray, "n d"],
-    labels: Float[Array | np.ndarray, " n"],
+    point: Float[AnyArray, " d"],
+    design: Float[AnyArray, "n d"],
+    labels: Float[AnyArray, " n"],
     potential: Potential,
     *,
-    start: Float[Array | np.ndarray, " d"] | None = None,
+    start: Float[AnyArray, " d"] | None = None,
     solution: tuple[Float[np.ndarray, " d"], Float[np.ndarray, " n"]] | None = None,
 ) -> SecondProblem:
     """Measure how far w is from solving min D_R(w, w₀) subject to Xw = y; without `start`, min R(w).
@@ -157,8 +158,8 @@ class MarginProblem(NamedTuple):
 
 
 def solves_margin(
-    point: Float[Array | np.ndarray, " d"],
-    signed_points: Float[Array | np.ndarray, "n d"],
+    point: Float[AnyArray, " d"],
+    signed_points: Float[AnyArray, "n d"],
     *,
     norm: float = 2.0,
     solution: LargestMargin | None = None,
@@ -195,7 +196,7 @@ def solves_margin(
 
 
 def least_norm(
-    design: Float[Array | np.ndarray, "n d"], labels: Float[Array | np.ndarray, " n"], *, power: float
+    design: Float[AnyArray, "n d"], labels: Float[AnyArray, " n"], *, power: float
 ) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " n"]]:
     """Return an interpolator of least ‖w‖₁ or ‖w‖∞, with multipliers for ½‖·‖²; `power` is 1 or ∞.
 

@@ -14,6 +14,7 @@ from jax import lax
 from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 
@@ -67,10 +68,10 @@ def _boost(answers, start, rounds):
 
 
 def adaboost(
-    answers: Float[Array | np.ndarray, "points learners"],
+    answers: Float[AnyArray, "points learners"],
     *,
     rounds: int,
-    start: Float[Array | np.ndarray, " learners"] | None = None,
+    start: Float[AnyArray, " learners"] | None = None,
 ) -> Boosting:
     """Run AdaBoost on a table of ±1 answers: each round takes the learner of largest edge, by the exact step.
 
@@ -88,8 +89,8 @@ def adaboost(
 
 
 def cycle_margin(
-    edges: Float[Array | np.ndarray, "*batch rounds"],
-) -> Float[Array | np.ndarray, "*batch"] | np.floating:
+    edges: Float[AnyArray, "*batch rounds"],
+) -> Float[AnyArray, "*batch"] | np.floating:
     """Return the margin AdaBoost tends to if it goes round a cycle of edges r for ever.
 
     Σ −log(1 − r²)/Σ log((1+r)/(1−r)): what the log loss falls in one cycle over what the votes grow. Three equal edges

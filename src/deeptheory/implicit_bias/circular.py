@@ -7,14 +7,14 @@ With the unitary Fourier transform F the network is the linear predictor β whos
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.implicit_bias.separable import max_margin
 
 __all__ = ["FourierMargin", "circular_predictor", "fourier_norm", "largest_fourier_margin"]
 
-AnyArray = Array | np.ndarray
 GAP = 1e-6
 """between the two bounds of a largest margin, as a share of it, beyond which it counts as not found"""
 

@@ -7,14 +7,15 @@ the weights are a share of those of w*. NumPy or JAX alike.
 """
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.filters import ridge_filter
 
 __all__ = ["largest_gap", "largest_risk_ratio", "matching_penalty", "ridge_share", "stopped_share"]
 
-Numbers = Float[Array | np.ndarray, "..."]
+Numbers = Float[AnyArray, "..."]
 
 
 def stopped_share(curvatures: Numbers, *, step_size: float, steps: int) -> Numbers:

@@ -18,6 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.activations import slope_of
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.implicit_bias.potentials import Potential
 
@@ -31,14 +33,9 @@ __all__ = [
     "ridge_potential",
 ]
 
-Directions = Float[Array | np.ndarray, "k d"]
+Directions = Float[AnyArray, "k d"]
 Profile = Callable[[Any], Any]
 NODES, SHARES = np.polynomial.legendre.leggauss(48)
-
-
-def _slope(profile: Profile) -> Profile:
-    """The derivative of a function that acts on each entry by itself."""
-    return lambda at: jax.jvp(profile, (at,), (jnp.ones_like(at),))[1]
 
 
 def _solved(step: Callable, height: Callable, start: Any) -> Any:
@@ -78,7 +75,7 @@ def _origin(origin: Any, width: int) -> np.ndarray:
 
 
 def ridge_potential(
-    directions: Directions, profile: Profile, *, origin: Float[Array | np.ndarray, " d"] | None = None
+    directions: Directions, profile: Profile, *, origin: Float[AnyArray, " d"] | None = None
 ) -> Potential:
     """Return R(w) = Σ_k φ_k(⟨c_k, w⟩), a sum of convex functions of single combinations of the weights.
 
@@ -87,7 +84,7 @@ def ridge_potential(
     from which ∇R is inverted. Separable and quadratic potentials are of this kind. What is no gradient of R, or not
     found in a hundred steps, is answered by nan.
     """
-    rows, first, second = np.asarray(directions), _slope(profile), _slope(_slope(profile))
+    rows, first, second = np.asarray(directions), slope_of(profile), slope_of(slope_of(profile))
 
     def value(w: Any) -> Any:
         return jnp.sum(profile(rows @ w))
@@ -108,7 +105,7 @@ def ridge_potential(
 
 def _lengths(profile: Profile, begin: np.ndarray) -> Callable:
     """s ↦ ∫√φ″ from `begin` to s, entry by entry."""
-    second = _slope(_slope(profile))
+    second = slope_of(slope_of(profile))
 
     def quadrature(at: Any) -> Any:
         roots = jax.vmap(lambda node: jnp.sqrt(second(begin + (1 + node) / 2 * (at - begin))))(NODES)
@@ -118,7 +115,7 @@ def _lengths(profile: Profile, begin: np.ndarray) -> Callable:
 
 
 def ridge_embedding(
-    directions: Directions, profile: Profile, *, origin: Float[Array | np.ndarray, " d"] | None = None
+    directions: Directions, profile: Profile, *, origin: Float[AnyArray, " d"] | None = None
 ) -> Callable[[Any], Any]:
     """Return F with ∂Fᵀ∂F = ∇²R for `ridge_potential`: F_k(w) = ∫√φ_k″ from ⟨c_k, origin⟩ to ⟨c_k, w⟩, for each ridge.
 
@@ -131,7 +128,7 @@ def ridge_embedding(
 
 
 def ridge_parametrization(
-    directions: Directions, profile: Profile, *, origin: Float[Array | np.ndarray, " d"] | None = None
+    directions: Directions, profile: Profile, *, origin: Float[AnyArray, " d"] | None = None
 ) -> Callable[[Any], Any]:
     """Return G(θ) = argmin_w ‖θ − F(w)‖ with F of `ridge_embedding`: gradient flow from θ₀ = F(w₀) is the mirror flow.
 
@@ -140,7 +137,7 @@ def ridge_parametrization(
     """
     rows = np.asarray(directions)
     length = _lengths(profile, rows @ _origin(origin, rows.shape[1]))
-    slope, bend = _slope(length), _slope(_slope(length))
+    slope, bend = slope_of(length), slope_of(slope_of(length))
 
     def nearest(theta: Any) -> Any:
         def step(w: Any) -> Any:
@@ -163,7 +160,7 @@ def _shares(points: Any, z: Any) -> Any:
     return jax.nn.softmax(points @ z)
 
 
-def moment_potential(atoms: Float[Array | np.ndarray, "k d"]) -> Potential:
+def moment_potential(atoms: Float[AnyArray, "k d"]) -> Potential:
     """Return the conjugate of R*(z) = log Σ_x e^⟨z, x⟩ over k atoms: minus the largest entropy of weights with mean w.
 
     ∇R* is the mean under shares p ∝ e^⟨z, x⟩ and the metric their covariance. Its domain is the inside of the atoms'
@@ -194,7 +191,7 @@ def moment_potential(atoms: Float[Array | np.ndarray, "k d"]) -> Potential:
     )
 
 
-def moment_embedding(atoms: Float[Array | np.ndarray, "k d"]) -> Callable[[Any], Any]:
+def moment_embedding(atoms: Float[AnyArray, "k d"]) -> Callable[[Any], Any]:
     """Return F(w) = 2√p, p the shares of `moment_potential` with mean w: a point of the sphere of radius 2 in ℝᵏ.
 
     Fisher's information is the squared length of the derivative of 2√p, so ∂Fᵀ∂F = ∇²R.
@@ -203,7 +200,7 @@ def moment_embedding(atoms: Float[Array | np.ndarray, "k d"]) -> Callable[[Any],
     return jax.jit(lambda w: 2 * jnp.sqrt(_shares(points, dual(w))))
 
 
-def moment_parametrization(atoms: Float[Array | np.ndarray, "k d"]) -> Callable[[Any], Any]:
+def moment_parametrization(atoms: Float[AnyArray, "k d"]) -> Callable[[Any], Any]:
     """Return G(θ) = Σ_x x θ_x²/‖θ‖²: from θ₀ = F(w₀), F of `moment_embedding`, gradient flow is the mirror flow.
 
     G does not see the length of θ, so its gradients are orthogonal to θ and flow keeps ‖θ‖ = 2. At any other length it
@@ -213,7 +210,7 @@ def moment_parametrization(atoms: Float[Array | np.ndarray, "k d"]) -> Callable[
     return lambda theta: theta**2 @ points / jnp.sum(theta**2)
 
 
-def hessian_curvature(value: Callable[[Any], Any], point: Float[Array | np.ndarray, " d"]) -> Float[Array, "d d d d"]:
+def hessian_curvature(value: Callable[[Any], Any], point: Float[AnyArray, " d"]) -> Float[Array, "d d d d"]:
     """Return the curvature tensor of the metric g = ∇²R at a point: R_ijkl = ¼ Σ g^pq (T_ilp T_jkq − T_ikp T_jlq).
 
     T = ∇³R, and R_ijij = K(g_ii g_jj − g_ij²), K the sectional curvature. If it is not zero, no parametrization with as

@@ -14,8 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import followed
 from deeptheory.foundations.guards import inside
@@ -77,7 +78,7 @@ def _looked_at(states: np.ndarray, degree: float, **model: Any) -> HomogeneousRu
 def homogeneous_flow(
     margins: Callable[[Any], Any],
     start: Any,
-    lengths: Float[Array | np.ndarray, " times"],
+    lengths: Float[AnyArray, " times"],
     *,
     degree: float,
     tolerance: float = 1e-9,
@@ -134,7 +135,7 @@ def _descend(flat, counts, share, margins, unravel):
 def homogeneous_descent(
     margins: Callable[[Any], Any],
     start: Any,
-    checkpoints: Int[Array | np.ndarray, " times"],
+    checkpoints: Int[AnyArray, " times"],
     *,
     degree: float,
     share: float = 0.1,

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.filters import gradient_descent_filter, pseudo_inverse, spectral_operator
 
@@ -29,7 +30,6 @@ __all__ = [
     "unseen_projection",
 ]
 
-AnyArray = Array | np.ndarray
 Design = Float[AnyArray, "n d"]
 
 

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Bool, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import inside
 from deeptheory.implicit_bias.separable import max_margin
 
 __all__ = [
@@ -38,7 +40,7 @@ class Separability(NamedTuple):
     weights: Float[np.ndarray, " n"]  # p ≥ 0, Σp = 1, X̄ᵀp = 0 if not separable, else zero
 
 
-def separability(signed_points: Float[Array | np.ndarray, "n d"]) -> Separability:
+def separability(signed_points: Float[AnyArray, "n d"]) -> Separability:
     """Decide linear separability through the origin, with a witness.
 
     Exactly one of two things is true: X̄ w > 0 for some w, or Σ pᵢ x̄ᵢ = 0 for some convex weights p (Gordan). One linear
@@ -57,12 +59,12 @@ class LargestMargin(NamedTuple):
     """γ = max over ‖w‖ ≤ 1 of minᵢ ⟨w, x̄ᵢ⟩, a w that has it, and weights p that show there is no larger one."""
 
     margin: Any
-    vector: Float[Array | np.ndarray, "*batch d"]
-    weights: Float[Array | np.ndarray, "*batch n"]
-    support: Bool[Array | np.ndarray, "*batch n"]
+    vector: Float[AnyArray, "*batch d"]
+    weights: Float[AnyArray, "*batch n"]
+    support: Bool[AnyArray, "*batch n"]
 
 
-def largest_margin(signed_points: Float[Array | np.ndarray, "n d"], *, norm: float = 2.0) -> LargestMargin:
+def largest_margin(signed_points: Float[AnyArray, "n d"], *, norm: float = 2.0) -> LargestMargin:
     """Find the largest margin that a w of norm one can have; `norm` is p ≥ 1 of ‖·‖ₚ, ∞ included.
 
     By duality γ = min over convex weights p of ‖X̄ᵀp‖⋆, ⋆ the dual norm: any w is a lower bound, any p an upper one, and
@@ -73,7 +75,7 @@ def largest_margin(signed_points: Float[Array | np.ndarray, "n d"], *, norm: flo
     norm 2, which goes through `jit`, `vmap` and `grad`.
     Reference: arora Thm 8.3.2.
     """
-    _norm(norm)
+    inside(1, np.inf, norm=norm)
     if norm == 2:
         solution = max_margin(signed_points)
         share = solution.duals / solution.duals.sum()
@@ -164,32 +166,32 @@ def _programme(points: np.ndarray, norm: float) -> LargestMargin:
 
 
 def normalized_margin(
-    signed_points: Float[Array | np.ndarray, "n d"],
-    weights: Float[Array | np.ndarray, "*batch d"],
+    signed_points: Float[AnyArray, "n d"],
+    weights: Float[AnyArray, "*batch d"],
     *,
     norm: float = 2.0,
-) -> Float[Array | np.ndarray, "*batch"] | np.floating:
+) -> Float[AnyArray, "*batch"] | np.floating:
     """Return minᵢ ⟨w, x̄ᵢ⟩/‖w‖ for one w or many: the distance of the worst point from the boundary for `norm` 2.
 
     Negative where a point is misclassified. Any norm ‖·‖ₚ with p ≥ 1. Reference: arora Sec. 8.3.
     """
-    _norm(norm)
+    inside(1, np.inf, norm=norm)
     xp = weights.__array_namespace__()
     return (weights @ signed_points.T).min(-1) / xp.linalg.vector_norm(weights, ord=norm, axis=-1)
 
 
 def smoothed_margin(
-    signed_points: Float[Array | np.ndarray, "n d"],
-    weights: Float[Array | np.ndarray, "*batch d"],
+    signed_points: Float[AnyArray, "n d"],
+    weights: Float[AnyArray, "*batch d"],
     *,
     norm: float = 2.0,
-) -> Float[Array | np.ndarray, "*batch"] | np.floating:
+) -> Float[AnyArray, "*batch"] | np.floating:
     """Return −log Σᵢ exp(−⟨w, x̄ᵢ⟩)/‖w‖, which lies below the margin by at most log(n)/‖w‖.
 
     Along the gradient flow of the exponential loss it never falls once that loss is below 1; the margin itself may.
     Reference: Lyu and Li 2020; arora 8.3.
     """
-    _norm(norm)
+    inside(1, np.inf, norm=norm)
     margins = weights @ signed_points.T
     xp = margins.__array_namespace__()
     least = margins.min(-1, keepdims=True)
@@ -198,8 +200,8 @@ def smoothed_margin(
 
 
 def loss_shares(
-    signed_points: Float[Array | np.ndarray, "n d"], weights: Float[Array | np.ndarray, "*batch d"]
-) -> Float[Array | np.ndarray, "*batch n"]:
+    signed_points: Float[AnyArray, "n d"], weights: Float[AnyArray, "*batch d"]
+) -> Float[AnyArray, "*batch n"]:
     """Return exp(−⟨w, x̄ᵢ⟩)/L(w), the share of each point in the exponential loss and so in its gradient.
 
     As w grows along a direction they concentrate on the points of least margin in it: the support vectors. Never
@@ -209,11 +211,6 @@ def loss_shares(
     xp = margins.__array_namespace__()
     scaled = xp.exp(margins.min(-1, keepdims=True) - margins)
     return scaled / scaled.sum(-1, keepdims=True)
-
-
-def _norm(norm: float) -> None:
-    if not norm >= 1:
-        raise ValueError(f"norm must be at least 1 (or inf), got {norm}")
 
 
 doors(__name__, infinite=("norm",))

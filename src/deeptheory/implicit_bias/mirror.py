@@ -18,6 +18,7 @@ import optax
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.implicit_bias.potentials import Potential
 
@@ -34,7 +35,7 @@ NEWTON_STEPS = 300
 """of the dual, after which its maximum is given up; a few dozen suffice unless there is none"""
 
 
-def conjugate(potential: Potential, dual: Float[Array | np.ndarray, "*shape"]) -> Any:
+def conjugate(potential: Potential, dual: Float[AnyArray, "*shape"]) -> Any:
     """Return R*(z) = sup ⟨z, w⟩ − R(w), attained where ∇R(w) = z.
 
     Reference: Rockafellar 1970, Convex Analysis, Sec. 12.
@@ -45,8 +46,8 @@ def conjugate(potential: Potential, dual: Float[Array | np.ndarray, "*shape"]) -
 
 def bregman_divergence(
     potential: Potential,
-    point: Float[Array | np.ndarray, "*shape"],
-    reference: Float[Array | np.ndarray, "*shape"],
+    point: Float[AnyArray, "*shape"],
+    reference: Float[AnyArray, "*shape"],
 ) -> Any:
     """Return D_R(w, w′) = R(w) − R(w′) − ⟨∇R(w′), w − w′⟩ ≥ 0; ½‖w − w′‖² for R = ½‖·‖². arora 8.1.1."""
     slope = point.__array_namespace__().sum(potential.gradient(reference) * (point - reference))
@@ -55,10 +56,10 @@ def bregman_divergence(
 
 def dual_multipliers(
     potential: Potential,
-    design: Float[Array | np.ndarray, "n d"],
-    labels: Float[Array | np.ndarray, " n"],
-    start: Float[Array | np.ndarray, " d"] | None = None,
-) -> Float[Array | np.ndarray, " n"]:
+    design: Float[AnyArray, "n d"],
+    labels: Float[AnyArray, " n"],
+    start: Float[AnyArray, " d"] | None = None,
+) -> Float[AnyArray, " n"]:
     """Return λ that maximizes ⟨λ, y⟩ − R*(∇R(w₀) + Xᵀλ): the multipliers of the nearest interpolator.
 
     By Newton's method, halving steps that do not help; without `start` ∇R(w₀) = 0. For a potential whose conjugate is
@@ -108,10 +109,10 @@ def dual_multipliers(
 
 def bregman_projection(
     potential: Potential,
-    design: Float[Array | np.ndarray, "n d"],
-    labels: Float[Array | np.ndarray, " n"],
-    start: Float[Array | np.ndarray, " d"] | None = None,
-) -> Float[Array | np.ndarray, " d"]:
+    design: Float[AnyArray, "n d"],
+    labels: Float[AnyArray, " n"],
+    start: Float[AnyArray, " d"] | None = None,
+) -> Float[AnyArray, " d"]:
     """Return the interpolator nearest to w₀, argmin {D_R(w, w₀) : Xw = y}, where mirror descent from w₀ ends.
 
     Without `start` the one of least R. Of D_R only the dual is solved, w = ∇R*(∇R(w₀) + Xᵀλ), which needs a smooth

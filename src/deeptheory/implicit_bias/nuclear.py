@@ -8,13 +8,13 @@ host, in double precision.
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["NuclearCertificate", "least_nuclear_norm", "nuclear_certificate"]
 
-AnyArray = Array | np.ndarray
 ROUNDS = 50_000
 GAP = 1e-7
 """by how much, relatively, the norm found may be above the least one"""

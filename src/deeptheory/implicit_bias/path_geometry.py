@@ -18,14 +18,15 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["path_curvatures", "path_descent", "rescaled_units"]
 
-Layers = Sequence[Float[Array | np.ndarray, "_out _in"]]
+Layers = Sequence[Float[AnyArray, "_out _in"]]
 
 
-def rescaled_units(layers: Layers, factors: Sequence[Float[Array | np.ndarray, " _units"]]) -> list[Any]:
+def rescaled_units(layers: Layers, factors: Sequence[Float[AnyArray, " _units"]]) -> list[Any]:
     """Multiply what enters each hidden unit by its factor c > 0 and divide what leaves it by c: the same function.
 
     `factors` has one vector for each hidden layer, one positive number a unit.

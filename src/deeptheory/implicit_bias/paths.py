@@ -17,13 +17,12 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Bool, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["PiecewisePath", "l1_path", "lars_path", "path_at", "rises_monotonely", "stagewise_path"]
-
-AnyArray = Array | np.ndarray
 
 
 class PiecewisePath(NamedTuple):

@@ -9,8 +9,9 @@ from typing import Annotated, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -60,7 +61,7 @@ ENTROPY = Potential(_entropy, lambda w: _space(w).log(w), lambda z: _space(z).ex
 """Σ w log w − w on w > 0: multiplicative updates; least at w = 1, not at 0"""
 
 
-def quadratic(matrix: Float[Array | np.ndarray, "d d"]) -> Potential:
+def quadratic(matrix: Float[AnyArray, "d d"]) -> Potential:
     """Return ½wᵀDw for a positive definite D, whose mirror descent and steepest descent agree: precondition with D⁻¹.
 
     arora 8.1.1 and Example 8.1.3, where D = Σ⁻¹.
@@ -143,7 +144,7 @@ def nuclear_norm(*, rows: Annotated[int, "[1, 1e4]"], columns: Annotated[int, "[
     return Potential(value, through(_slope(1.0)), through(_slope(np.inf)), _no_metric)
 
 
-def hypentropy(scale: float | Float[Array | np.ndarray, ""] | Float[Array | np.ndarray, " d"]) -> Potential:
+def hypentropy(scale: float | Float[AnyArray, ""] | Float[AnyArray, " d"]) -> Potential:
     """Return R_α(w) = (α²/4) Σ q(wᵢ/α²), q(z) = 2 − √(4+z²) + z arcsinh(z/2), the mirror map of w = u² − v².
 
     `scale` α > 0, one number or one a coordinate: the flow of u² − v² keeps every uᵢvᵢ, and α² is its size. Near

@@ -18,6 +18,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import door, doors
 from deeptheory.foundations.flows import followed
 from deeptheory.foundations.guards import batched, numeric
@@ -37,10 +38,10 @@ __all__ = [
     "squares_apart",
 ]
 
-Times = Float[Array | np.ndarray, " k"]
+Times = Float[AnyArray, " k"]
 
 
-def squares(theta: Float[Array | np.ndarray, " d"]) -> Any:
+def squares(theta: Float[AnyArray, " d"]) -> Any:
     """G(θ) = θ∘θ, whose flow is that of the entropy ¼Σ w log w − w. arora Example 8.1.4."""
     return theta * theta
 
@@ -55,7 +56,7 @@ def squares_apart(pair: Any) -> Any:
     return pair[0] * pair[0] - pair[1] * pair[1]
 
 
-def gram_entries(factor: Float[Array | np.ndarray, "d r"]) -> Any:
+def gram_entries(factor: Float[AnyArray, "d r"]) -> Any:
     """G(U) = the entries of UUᵀ on and above the diagonal: matrix factorization, which does not commute."""
     gram = factor @ factor.T
     return gram[np.triu_indices(len(gram))]
@@ -118,7 +119,7 @@ def lie_brackets(parametrization: Callable[[Any], Any], theta: Any) -> Float[Arr
 
 
 def dual_point(
-    parametrization: Callable[[Any], Any], theta: Any, dual: Float[Array | np.ndarray, " d"], *, steps: int = 400
+    parametrization: Callable[[Any], Any], theta: Any, dual: Float[AnyArray, " d"], *, steps: int = 400
 ) -> Any:
     """Return where θ goes when it is pulled by the dual vector μ for a unit of time: θ̇ = Σ μᵢ∇Gᵢ(θ).
 
@@ -225,7 +226,7 @@ def reparametrized_flow(
 def mirror_flow(
     potential: Potential,
     loss: Callable[[Any], Any],
-    start: Float[Array | np.ndarray, " d"],
+    start: Float[AnyArray, " d"],
     times: Times,
     *,
     rtol: float = 1e-10,

@@ -15,6 +15,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.implicit_bias.potentials import squared_norm
@@ -37,7 +38,7 @@ def steepest_step(gradient: Float[Array, " d"], *, norm: float = 2.0) -> Float[A
     Gradient descent for norm 2, the largest coordinate alone for norm 1 (the first of several), signs times ‖g‖₁ for
     norm ∞. Reference: arora (8.27).
     """
-    _norm(norm)
+    inside(1, np.inf, norm=norm)
     g = -jnp.asarray(gradient)
     if norm == 1:
         top = jnp.argmax(jnp.abs(g))
@@ -45,22 +46,17 @@ def steepest_step(gradient: Float[Array, " d"], *, norm: float = 2.0) -> Float[A
     return squared_norm(norm).inverse(g)
 
 
-def _norm(norm: float) -> None:
-    if not norm >= 1:
-        raise ValueError(f"norm must be at least 1 (or inf), got {norm}")
-
-
 def _dual_norm(vectors: Any, norm: float) -> Any:
     order = np.inf if norm == 1 else 1 if norm == np.inf else norm / (norm - 1)
     return jnp.linalg.norm(vectors, ord=order, axis=-1)
 
 
-def data_width(signed_points: Float[Array | np.ndarray, "n d"], *, norm: float = 2.0) -> Float[Array, ""]:
+def data_width(signed_points: Float[AnyArray, "n d"], *, norm: float = 2.0) -> Float[Array, ""]:
     """Return B = maxᵢ ‖xᵢ‖⋆, by which steps and curvature are measured: vᵀ∇²L v ≤ L B²‖v‖².
 
     ‖·‖⋆ is the dual norm, ℓ_q with 1/p + 1/q = 1 for `norm` p. Reference: arora Thm 8.3.2.
     """
-    _norm(norm)
+    inside(1, np.inf, norm=norm)
     return jnp.max(_dual_norm(jnp.asarray(signed_points), norm))
 
 
@@ -82,12 +78,12 @@ def _run(points, start, shares, cap, norm):
 
 
 def margin_descent(
-    signed_points: Float[Array | np.ndarray, "n d"],
-    shares: Float[Array | np.ndarray, " steps"],
+    signed_points: Float[AnyArray, "n d"],
+    shares: Float[AnyArray, " steps"],
     *,
     norm: float = 2.0,
     largest_step: float = np.inf,
-    start: Float[Array | np.ndarray, " d"] | None = None,
+    start: Float[AnyArray, " d"] | None = None,
 ) -> SteepestRun:
     """Run steepest descent on the exponential loss with steps ηₜ = min(largest_step, shareₜ/(B² L(wₜ))).
 
@@ -96,7 +92,7 @@ def margin_descent(
     to curvature sums to a log; shares of 1 leave up to half of the certificate unproved. From zero by default.
     Reference: arora Thm 8.3.2.
     """
-    _norm(norm)
+    inside(1, np.inf, norm=norm)
     inside(0, 1, "(]", shares=shares)
     points = jnp.asarray(signed_points)
     begin = jnp.zeros(points.shape[1], points.dtype) if start is None else jnp.asarray(start, points.dtype)

@@ -15,6 +15,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import numeric
 from deeptheory.foundations.krylov import expanded, krylov_start, ritz
@@ -107,7 +108,7 @@ def _settled(function: Function, starts: Float[Array, "k d"], steps: int) -> Flo
     return jax.vmap(run)(starts)
 
 
-def distinct_points(points: Float[Array | np.ndarray, "k d"], *, tolerance: float = 1e-6) -> Int[np.ndarray, "m"]:
+def distinct_points(points: Float[AnyArray, "k d"], *, tolerance: float = 1e-6) -> Int[np.ndarray, "m"]:
     """Which of the points to keep so that no two kept ones are within the tolerance: the first of every cluster."""
     kept: list[int] = []
     found = np.asarray(points)
@@ -117,7 +118,7 @@ def distinct_points(points: Float[Array | np.ndarray, "k d"], *, tolerance: floa
     return np.array(kept)
 
 
-def inertia(eigenvalues: Float[Array | np.ndarray, "*k d"], *, tolerance: float = 1e-8) -> Int[np.ndarray, "*k 3"]:
+def inertia(eigenvalues: Float[AnyArray, "*k d"], *, tolerance: float = 1e-8) -> Int[np.ndarray, "*k 3"]:
     """How many eigenvalues are negative, zero and positive; the first number is the Morse index.
 
     Zero means within `tolerance` of zero, relative to the largest in size (where all vanish, all are zero). Reference:
@@ -129,7 +130,7 @@ def inertia(eigenvalues: Float[Array | np.ndarray, "*k d"], *, tolerance: float 
     return np.stack([below.sum(-1), (~below & ~above).sum(-1), above.sum(-1)], axis=-1)
 
 
-def kind_of_point(eigenvalues: Float[Array | np.ndarray, "d"], *, tolerance: float = 1e-8) -> str:
+def kind_of_point(eigenvalues: Float[AnyArray, "d"], *, tolerance: float = 1e-8) -> str:
     """What the Hessian says of a critical point: "minimum", "maximum", "saddle", or "degenerate" if it cannot tell.
 
     Positive definite: a local minimum; negative definite: a local maximum; eigenvalues of both signs: a saddle. The

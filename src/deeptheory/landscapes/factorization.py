@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -29,9 +30,9 @@ __all__ = [
     "top_eigenvector_hessian",
 ]
 
-Factor = Float[Array | np.ndarray, "d r"]
-Matrix = Float[Array | np.ndarray, "d d"]
-Number = float | Float[Array | np.ndarray, "*k"]
+Factor = Float[AnyArray, "d r"]
+Matrix = Float[AnyArray, "d d"]
+Number = float | Float[AnyArray, "*k"]
 
 
 class FactorizationLoss(eqx.Module):
@@ -76,7 +77,7 @@ def factorization_curvature(factor: Factor, matrix: Matrix, direction: Factor) -
     return ((turned + turned.T) ** 2).sum() / 2 - (residual * (direction @ direction.T)).sum()
 
 
-def top_eigenvector_hessian(x: Float[Array | np.ndarray, "d"], matrix: Matrix) -> Matrix:
+def top_eigenvector_hessian(x: Float[AnyArray, "d"], matrix: Matrix) -> Matrix:
     """∇²f(x) = ‖x‖²I + 2xxᵀ − M for f = ¼‖M − xxᵀ‖² with symmetric M (arora eq. 6.7)."""
     return (x @ x) * np.eye(len(x)) + 2 * x[:, None] * x - matrix
 
@@ -96,7 +97,7 @@ class FactorizationPoint(NamedTuple):
 
 
 def factorization_critical_points(
-    matrix: Float[Array | np.ndarray, "d d"], *, rank: Annotated[int, "[1, 100]"] = 1
+    matrix: Float[AnyArray, "d d"], *, rank: Annotated[int, "[1, 100]"] = 1
 ) -> list[FactorizationPoint]:
     """All critical points of ¼‖M − XXᵀ‖² over X with `rank` columns, up to rotation of the columns.
 

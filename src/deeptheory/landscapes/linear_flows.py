@@ -15,12 +15,13 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.integrate import solve_ivp
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["balanced_factors", "factor_velocity", "flow_factors", "imbalance", "mode_curve", "product_velocity"]
 
-Matrix = Float[Array | np.ndarray, "d d"]
-Factors = Float[Array | np.ndarray, "depth d d"]
+Matrix = Float[AnyArray, "d d"]
+Factors = Float[AnyArray, "depth d d"]
 
 
 def factor_velocity(factors: Factors, target: Matrix) -> Float[Array, "depth d d"]:

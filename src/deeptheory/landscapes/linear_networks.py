@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -32,11 +33,11 @@ __all__ = [
     "projected_least_squares",
 ]
 
-Matrix = Float[Array | np.ndarray, "_ _"]
-Inputs = Float[Array | np.ndarray, "inputs n"]
-Outputs = Float[Array | np.ndarray, "outputs n"]
-Last = Float[Array | np.ndarray, "outputs _"]
-First = Float[Array | np.ndarray, "_ inputs"]
+Matrix = Float[AnyArray, "_ _"]
+Inputs = Float[AnyArray, "inputs n"]
+Outputs = Float[AnyArray, "outputs n"]
+Last = Float[AnyArray, "outputs _"]
+First = Float[AnyArray, "_ inputs"]
 
 
 def end_to_end(weights: Sequence[Matrix]) -> Matrix:

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -24,8 +25,6 @@ __all__ = [
     "spurious_curvature",
     "spurious_form",
 ]
-
-AnyArray = Array | np.ndarray
 
 
 def coordinates_of(matrix: Float[AnyArray, "*k d d"]) -> Float[Array, "*k q"]:

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["NeuronSumLoss", "mountain_pass", "permutation_orbit", "symmetrized"]
@@ -36,14 +37,14 @@ class NeuronSumLoss(eqx.Module):
         return jnp.mean((self.output(weights) - self.labels) ** 2) / 2
 
 
-def permutation_orbit(weights: Float[Array | np.ndarray, "k d"]) -> Float[np.ndarray, "m k d"]:
+def permutation_orbit(weights: Float[AnyArray, "k d"]) -> Float[np.ndarray, "m k d"]:
     """All k! orders of the rows; of k neurons with distinct weights these are k! distinct points of one value."""
     if len(weights) > 8:
         raise ValueError(f"weights must have at most 8 rows, whose orders are listed, got {len(weights)}")
     return np.asarray(weights)[np.array(list(permutations(range(len(weights)))))]
 
 
-def symmetrized(weights: Float[Array | np.ndarray, "k d"]) -> Float[np.ndarray, "k d"]:
+def symmetrized(weights: Float[AnyArray, "k d"]) -> Float[np.ndarray, "k d"]:
     """The average over all orders of the rows: every row is their mean, so that k neurons act as one (arora Sec. 6.3).
 
     Were the loss convex it would be no higher here than at the weights themselves.

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -54,9 +55,7 @@ class TensorPoint(NamedTuple):
     orbit: int
 
 
-def tensor_critical_points(
-    components: Float[Array | np.ndarray, "r d"], weights: Float[Array | np.ndarray, "r"]
-) -> list[TensorPoint]:
+def tensor_critical_points(components: Float[AnyArray, "r d"], weights: Float[AnyArray, "r"]) -> list[TensorPoint]:
     """All critical points of −Σ_i w_i⟨a_i, u⟩⁴ on the unit sphere with T(u) > 0, up to the signs of components.
 
     For every set I of k ≥ 1 components: ⟨a_i, u⟩² = λ/w_i for i ∈ I with λ = T(u) = 1/Σ_I(1/w_i), and no share of the
@@ -83,7 +82,7 @@ def tensor_critical_points(
     return found
 
 
-def strict_saddle_constant(weights: Float[Array | np.ndarray, "r"]) -> float:
+def strict_saddle_constant(weights: Float[AnyArray, "r"]) -> float:
     """The least |λ_min| over all saddles of `OrthogonalTensor`: 8/Σ_i(1/w_i), at the mixture of all components."""
     return float(8 / np.sum(1 / np.asarray(weights, float)))
 

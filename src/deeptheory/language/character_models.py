@@ -17,16 +17,17 @@ from jaxtyping import Array, Float, Int, Key
 
 from deeptheory.architectures.language_models import LanguageModel
 from deeptheory.architectures.token_training import Trained, token_loss
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.foundations.training import trained
 
 __all__ = ["loss_on_text", "next_symbol_loss", "train_next_symbol", "training_flops"]
 
-Text = Int[Array | np.ndarray, " n"]
+Text = Int[AnyArray, " n"]
 
 
-def next_symbol_loss(model: LanguageModel, windows: Int[Array | np.ndarray, "rows n"]) -> Float[Array, ""]:
+def next_symbol_loss(model: LanguageModel, windows: Int[AnyArray, "rows n"]) -> Float[Array, ""]:
     """Mean cross-entropy of every symbol of the windows but the first, given those before it, in nats."""
     return token_loss(model, windows[:, :-1], windows[:, 1:])
 

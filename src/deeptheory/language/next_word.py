@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from deeptheory.architectures.attention_layers import causal_mask, scaled_dot_product
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.cross_entropy import label_cross_entropy
 from deeptheory.foundations.entrances import doors
 
@@ -19,12 +20,10 @@ __all__ = [
     "log_bilinear_logits",
 ]
 
-Weights = Float[Array | np.ndarray, "layers d d"]
+Weights = Float[AnyArray, "layers d d"]
 
 
-def log_bilinear_logits(
-    words: Float[Array | np.ndarray, "V D"], contexts: Float[Array | np.ndarray, "*n D"]
-) -> Float[Array, "*n V"]:
+def log_bilinear_logits(words: Float[AnyArray, "V D"], contexts: Float[AnyArray, "*n D"]) -> Float[Array, "*n V"]:
     """Logits v_w·c of every word in every context; the law is their softmax, Pr[w|c] ∝ exp(v_w·c) (arora eq. 15.2).
 
     Of any number of contexts the logits form a matrix of rank at most D, their log-probabilities one of rank at most
@@ -34,7 +33,7 @@ def log_bilinear_logits(
 
 
 def attention_only(
-    tokens: Float[Array | np.ndarray, "*batch d L"],
+    tokens: Float[AnyArray, "*batch d L"],
     query_weights: Weights,
     key_weights: Weights,
     value_weights: Weights,
@@ -54,9 +53,9 @@ def attention_only(
 
 
 def attention_only_logits(
-    numbers: Int[Array | np.ndarray, "*batch L"],
-    words: Float[Array | np.ndarray, "V d"],
-    places: Float[Array | np.ndarray, "room d"],
+    numbers: Int[AnyArray, "*batch L"],
+    words: Float[AnyArray, "V d"],
+    places: Float[AnyArray, "room d"],
     query_weights: Weights,
     key_weights: Weights,
     value_weights: Weights,
@@ -85,9 +84,9 @@ def attention_flops(*, symbols: int, layers: int, length: int, width: int) -> in
 
 
 def answer_loss(
-    logits: Float[Array | np.ndarray, "*batch n V"],
-    numbers: Int[Array | np.ndarray, "*batch n"],
-    is_answer: Bool[Array | np.ndarray, "*batch n"],
+    logits: Float[AnyArray, "*batch n V"],
+    numbers: Int[AnyArray, "*batch n"],
+    is_answer: Bool[AnyArray, "*batch n"],
 ) -> Float[Array, ""]:
     """Loss of instruction tuning: mean cross-entropy of the words of the answer, and of no others (arora Sec. 15.6).
 

@@ -21,6 +21,7 @@ from jaxtyping import Array, Float, Key
 from scipy.integrate import quad
 from scipy.special import expit, ndtr, roots_hermitenorm
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.cross_entropy import binary_cross_entropy
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.margin_losses import logistic_loss
@@ -51,8 +52,8 @@ Labels = Float[np.ndarray, "*ensemble n"]
 class Affine(NamedTuple):
     """One layer, inputs @ weights + biases."""
 
-    weights: Float[Array | np.ndarray, "*ensemble _ _"]
-    biases: Float[Array | np.ndarray, "*ensemble _"]
+    weights: Float[AnyArray, "*ensemble _ _"]
+    biases: Float[AnyArray, "*ensemble _"]
 
 
 def init_glorot(key: Key[Array, ""], widths: Sequence[int], *, ensemble: tuple[int, ...] = ()) -> list[Affine]:
@@ -80,7 +81,7 @@ def accuracy(z: Labels, y: Labels) -> Float[np.ndarray, "*ensemble"] | np.floati
 
 
 def differentiable_loss(
-    network: Sequence[Affine], x: Float[Array | np.ndarray, "n d"], y: Float[Array | np.ndarray, " n"]
+    network: Sequence[Affine], x: Float[AnyArray, "n d"], y: Float[AnyArray, " n"]
 ) -> Float[Array, ""]:
     """Return the mean cross entropy in JAX, from the probabilities of the labels: for automatic differentiation."""
     hidden = jnp.asarray(x)

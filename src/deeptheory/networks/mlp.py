@@ -15,6 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.activations import slope_of
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 
@@ -31,21 +33,21 @@ class MLP(eqx.Module):
     ensemble axes, to be mapped over with `jax.vmap`.
     """
 
-    weights: tuple[Float[Array | np.ndarray, "*ensemble _ _"], ...]
-    biases: tuple[Float[Array | np.ndarray, "*ensemble _"], ...]
+    weights: tuple[Float[AnyArray, "*ensemble _ _"], ...]
+    biases: tuple[Float[AnyArray, "*ensemble _"], ...]
     activation: Activation = eqx.field(static=True, default=jax.nn.relu)
     weight_scale: float = eqx.field(static=True, default=1.0)
     bias_scale: float = eqx.field(static=True, default=0.0)
     input_scale: float = eqx.field(static=True, default=1.0)
 
-    def __call__(self, x: Float[Array | np.ndarray, "n d"]) -> Float[Array, "n out"]:
+    def __call__(self, x: Float[AnyArray, "n d"]) -> Float[Array, "n out"]:
         return self.preactivations(x)[-1]
 
     def scales(self) -> list[float]:
         """Return the factor in front of each weight matrix."""
         return [self.input_scale, *(self.weight_scale / sqrt(w.shape[-1]) for w in self.weights[1:])]
 
-    def preactivations(self, x: Float[Array | np.ndarray, "n d"]) -> list[Float[Array, "n _"]]:
+    def preactivations(self, x: Float[AnyArray, "n d"]) -> list[Float[Array, "n _"]]:
         """Return f⁽¹⁾, …, f⁽ᴸ⁺¹⁾ for a batch of inputs; the last is the output."""
         x, result = jnp.asarray(x), []
         for scale, w, b in zip(self.scales(), self.weights, self.biases, strict=True):
@@ -84,8 +86,8 @@ def parameter_count(widths: Sequence[int]) -> int:
 
 def backpropagate(
     network: MLP,
-    x: Float[Array | np.ndarray, "n d"],
-    backward_weights: Sequence[Float[Array | np.ndarray, "_ _"]] | None = None,
+    x: Float[AnyArray, "n d"],
+    backward_weights: Sequence[Float[AnyArray, "_ _"]] | None = None,
 ) -> tuple[list[Float[Array, "n _"]], list[Float[Array, "n out _"]]]:
     """Return the two factors of every weight gradient, ∂f/∂W⁽ʰ⁾ = b⁽ʰ⁾ g⁽ʰ⁻¹⁾ᵀ (arora 9.13, 9.14).
 
@@ -105,7 +107,7 @@ def backpropagate(
     if found != wanted:
         raise ValueError(f"backward_weights must have the shapes of the network's weights, got {found!r:.100}")
     for f, w, scale in zip(before[-2::-1], weights[:0:-1], scales[:0:-1], strict=True):
-        slope = jax.jvp(network.activation, (f,), (jnp.ones_like(f),))[1]
+        slope = slope_of(network.activation)(f)
         backward.insert(0, scale * slope[:, None, :] * (backward[0] @ w))
     return [scale * g for scale, g in zip(scales, forward, strict=True)], backward
 

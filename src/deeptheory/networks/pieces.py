@@ -16,8 +16,9 @@ from itertools import pairwise
 from math import prod
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -173,7 +174,7 @@ class Layer:
     rectified: bool = True
 
 
-def layers_from_arrays(weights: Sequence[Array | np.ndarray], biases: Sequence[Array | np.ndarray]) -> list[Layer]:
+def layers_from_arrays(weights: Sequence[AnyArray], biases: Sequence[AnyArray]) -> list[Layer]:
     """Return the ReLU network with these weight matrices (rows are nodes) and biases; its last layer is linear."""
     return [
         Layer(tuple(map(tuple, np.asarray(w).tolist())), tuple(np.asarray(b).tolist()), rectified=depth < len(weights))

@@ -12,8 +12,9 @@ import jax
 import jax.core
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import door, doors
 from deeptheory.foundations.guards import numeric
 from deeptheory.kernels.finite.function_space import FunctionPath, function_flow
@@ -41,7 +42,7 @@ class ODEState:
 def gradient_descent(
     loss: Callable[[Any, Any], Any],
     k_train_train: Numbers,
-    y_train: Numbers | Int[Array | np.ndarray, "..."],
+    y_train: Numbers | Int[AnyArray, "..."],
     learning_rate: float = 1.0,
     momentum: float | None = None,
     trace_axes: Axes = (-1,),

@@ -14,10 +14,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.scipy.linalg import cho_solve
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import door, doors
 from deeptheory.kernels.finite.tangents import Axes
 from deeptheory.kernels.regression.predictions import Eigenbasis, diagonalize, factored, flow, predicted, trained
@@ -25,7 +25,7 @@ from deeptheory.neural_tangents.shapes import Layout, check_symmetric, matrix
 
 __all__ = ["gradient_descent_mse", "max_learning_rate"]
 
-Numbers = Float[Array | np.ndarray, "..."]
+Numbers = Float[AnyArray, "..."]
 
 
 def _ridge(kernel: Any, diag_reg: float, absolute: bool) -> Any:

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 
@@ -35,7 +36,7 @@ def _standardized(a: Any, axis: int, epsilon: float) -> Any:
     return centred / jnp.sqrt((centred**2).mean(axis, keepdims=True) + epsilon)
 
 
-def layer_norm(a: Float[Array | np.ndarray, "*n h"], *, epsilon: float = 0.0) -> Float[Array, "*n h"]:
+def layer_norm(a: Float[AnyArray, "*n h"], *, epsilon: float = 0.0) -> Float[Array, "*n h"]:
     """Every row minus its mean, divided by its deviation: (aᵢ − μ)/s with s² = (1/H)Σ(aᵢ − μ)².
 
     A gain γ and a shift β, where there are any, are applied afterwards. `epsilon` is added to s² as libraries do; the
@@ -44,7 +45,7 @@ def layer_norm(a: Float[Array | np.ndarray, "*n h"], *, epsilon: float = 0.0) ->
     return _standardized(jnp.asarray(a), -1, epsilon)
 
 
-def group_norm(a: Float[Array | np.ndarray, "*n h"], *, groups: int, epsilon: float = 0.0) -> Float[Array, "*n h"]:
+def group_norm(a: Float[AnyArray, "*n h"], *, groups: int, epsilon: float = 0.0) -> Float[Array, "*n h"]:
     """Every row normalized in groups of neighbouring entries of equal number; one group is layer normalization.
 
     `groups` divides the number of entries; ε = `epsilon` as in `layer_norm`. Reference: Wu and He 2018.
@@ -55,7 +56,7 @@ def group_norm(a: Float[Array | np.ndarray, "*n h"], *, groups: int, epsilon: fl
     return _standardized(a.reshape(*a.shape[:-1], groups, -1), -1, epsilon).reshape(a.shape)
 
 
-def batch_norm(a: Float[Array | np.ndarray, "n h"], *, epsilon: float = 0.0) -> Float[Array, "n h"]:
+def batch_norm(a: Float[AnyArray, "n h"], *, epsilon: float = 0.0) -> Float[Array, "n h"]:
     """Every column (a node, over the batch) minus its mean, divided by its deviation. Outputs mix the batch.
 
     (a − mean)/√(variance + ε) with ε = `epsilon` and the variance over n. Reference: Ioffe and Szegedy 2015; lucchi
@@ -64,12 +65,12 @@ def batch_norm(a: Float[Array | np.ndarray, "n h"], *, epsilon: float = 0.0) -> 
     return _standardized(jnp.asarray(a), 0, epsilon)
 
 
-def unnormalized(a: Float[Array | np.ndarray, "*n h"]) -> Float[Array, "*n h"]:
+def unnormalized(a: Float[AnyArray, "*n h"]) -> Float[Array, "*n h"]:
     """The identity, in the place of a normalizer."""
     return jnp.asarray(a)
 
 
-def normalization_jacobian(a: Float[Array | np.ndarray, " h"]) -> Float[Array, "h h"]:
+def normalization_jacobian(a: Float[AnyArray, " h"]) -> Float[Array, "h h"]:
     """The derivative of layer normalization without ε: (1/s)(I − 11ᵀ/H − x̂x̂ᵀ/H), x̂ the normalized vector.
 
     It annihilates the constant vector and the centred input: shift and scale do not matter.
@@ -85,13 +86,13 @@ class NormalizedNetwork(eqx.Module):
     With `unnormalized` and gains 1, shifts 0 it is a plain bias-free ReLU network. Reference: arora Lemma 13.2.2.
     """
 
-    weights: tuple[Float[Array | np.ndarray, "_ _"], ...]
-    gains: tuple[Float[Array | np.ndarray, " _"], ...]
-    shifts: tuple[Float[Array | np.ndarray, " _"], ...]
-    top: Float[Array | np.ndarray, "out _"]
+    weights: tuple[Float[AnyArray, "_ _"], ...]
+    gains: tuple[Float[AnyArray, " _"], ...]
+    shifts: tuple[Float[AnyArray, " _"], ...]
+    top: Float[AnyArray, "out _"]
     normalize: Normalizer = eqx.field(static=True, default=layer_norm)
 
-    def features(self, x: Float[Array | np.ndarray, "n d"]) -> list[Float[Array, "n _"]]:
+    def features(self, x: Float[AnyArray, "n d"]) -> list[Float[Array, "n _"]]:
         """The hidden layers x⁽¹⁾, …, x⁽ᴸ⁾ for a batch of inputs."""
         hidden = []
         for w, gain, shift in zip(self.weights, self.gains, self.shifts, strict=True):
@@ -99,7 +100,7 @@ class NormalizedNetwork(eqx.Module):
             hidden.append(jax.nn.relu(gain * before + shift))
         return hidden
 
-    def __call__(self, x: Float[Array | np.ndarray, "n d"]) -> Float[Array, "n out"]:
+    def __call__(self, x: Float[AnyArray, "n d"]) -> Float[Array, "n out"]:
         return self.features(x)[-1] @ self.top.T
 
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray, Reals
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.margin_losses import logistic_derivative, logistic_loss
 
@@ -24,20 +25,18 @@ __all__ = [
     "slope_by_weight",
 ]
 
-Number = float | int | Float[Array | np.ndarray, "..."]
 
-
-def loss_of_weight(weight: Number, margins: Float[Array | np.ndarray, " n"]) -> Float[Array, "..."]:
+def loss_of_weight(weight: Reals, margins: Float[AnyArray, " n"]) -> Float[Array, "..."]:
     """The loss Σᵢ log(1 + e^(−W mᵢ)) of the weight W; `margins` are the products mᵢ = xᵢyᵢ (arora Sec. 13.1)."""
     return jnp.sum(logistic_loss(jnp.asarray(weight)[..., None] * margins), -1)
 
 
-def slope_by_weight(weight: Number, margins: Float[Array | np.ndarray, " n"]) -> Float[Array, "..."]:
+def slope_by_weight(weight: Reals, margins: Float[AnyArray, " n"]) -> Float[Array, "..."]:
     """The derivative −Σᵢ mᵢ / (1 + e^(W mᵢ)) of the loss; it increases with the weight."""
     return jnp.sum(margins * logistic_derivative(jnp.asarray(weight)[..., None] * margins), -1)
 
 
-def logistic_minimizer(margins: Float[Array | np.ndarray, " n"], *, halvings: int = 100) -> float:
+def logistic_minimizer(margins: Float[AnyArray, " n"], *, halvings: int = 100) -> float:
     """The weight W* of least loss, by bisection. Data that one sign of W separates have none and are refused.
 
     With p margins +a and q margins −a it is ln(p/q)/a.
@@ -55,13 +54,13 @@ def logistic_minimizer(margins: Float[Array | np.ndarray, " n"], *, halvings: in
     return (low + high) / 2
 
 
-def product_loss(factors: Float[Array, "... k"], margins: Float[Array | np.ndarray, " n"]) -> Float[Array, "..."]:
+def product_loss(factors: Float[Array, "... k"], margins: Float[AnyArray, " n"]) -> Float[Array, "..."]:
     """The loss of the weight W = w₁⋯w_k; its gradient is ∂/∂wᵢ = ℓ′(W)·W/wᵢ."""
     return loss_of_weight(jnp.prod(factors, -1), margins)
 
 
 def explosion_rate(
-    product: Number, margins: Float[Array | np.ndarray, " n"], *, depth: int | Float[Array | np.ndarray, "..."]
+    product: Reals, margins: Float[AnyArray, " n"], *, depth: int | Float[AnyArray, "..."]
 ) -> Float[Array, "..."]:
     """The learning rate 2|W₀|^(2/k−1) / |ℓ′(W₀)| beyond which k equal factors move away from the minimum for ever.
 
@@ -75,7 +74,7 @@ def explosion_rate(
 
 def product_descent(
     factors: Float[Array, " k"],
-    margins: Float[Array | np.ndarray, " n"],
+    margins: Float[AnyArray, " n"],
     *,
     rate: float | Float[Array, ""],
     steps: Annotated[int, "[0, 1e6]"],

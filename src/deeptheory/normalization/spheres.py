@@ -15,9 +15,9 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray, Reals
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 
@@ -36,7 +36,6 @@ __all__ = [
     "sphere_smoothness",
 ]
 
-Number = float | int | Float[Array | np.ndarray, "..."]
 Scalar = Float[Array, ""]
 
 
@@ -47,7 +46,7 @@ class RayleighQuotient(eqx.Module):
     which is also the range of L.
     """
 
-    matrix: Float[Array | np.ndarray, "d d"]
+    matrix: Float[AnyArray, "d d"]
 
     def __call__(self, w: Float[Array, " d"]) -> Scalar:
         return w @ self.matrix @ w / (w @ w)
@@ -61,14 +60,14 @@ class RayleighQuotient(eqx.Module):
 class CircleWaves(eqx.Module):
     """L(w) = Σₘ aₘ cos mθ + bₘ sin mθ, m = 1, 2, …, of the angle θ of w in the plane."""
 
-    cosines: Float[Array | np.ndarray, " m"]
-    sines: Float[Array | np.ndarray, " m"]
+    cosines: Float[AnyArray, " m"]
+    sines: Float[AnyArray, " m"]
 
     def __call__(self, w: Float[Array, "2"]) -> Scalar:
         phase = jnp.arctan2(w[1], w[0]) * jnp.arange(1, len(self.cosines) + 1)
         return jnp.cos(phase) @ self.cosines + jnp.sin(phase) @ self.sines
 
-    def slope_and_curvature(self, angle: Number) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    def slope_and_curvature(self, angle: Reals) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """h′ and h″ of h(θ) = L(cos θ, sin θ)."""
         m = jnp.arange(1, len(self.cosines) + 1)
         phase = jnp.asarray(angle)[..., None] * m
@@ -92,7 +91,7 @@ class SteepestCircle(eqx.Module):
         return self.smoothness * jnp.where(angle <= jnp.pi / 2, rise, 2 * jnp.log(jnp.cosh(jnp.pi / 2)) - rise)
 
 
-def circle_smoothness(slope: Number, curvature: Number) -> Float[Array, "..."]:
+def circle_smoothness(slope: Reals, curvature: Reals) -> Float[Array, "..."]:
     """The norm of the Hessian [[0, −h′], [−h′, h″]] of L = h(θ) at a unit vector: (|h″| + √(h″² + 4h′²))/2.
 
     For h = −cos θ its maximum over the circle is 2/√3, not the 1 of h″ alone.
@@ -102,7 +101,7 @@ def circle_smoothness(slope: Number, curvature: Number) -> Float[Array, "..."]:
 
 def sphere_smoothness(
     function: Callable[[Float[Array, " d"]], Scalar],
-    starts: Float[Array | np.ndarray, "n d"],
+    starts: Float[AnyArray, "n d"],
     *,
     steps: int = 200,
     rate: float = 0.1,
@@ -129,7 +128,7 @@ def sphere_smoothness(
     return jax.vmap(lambda w: jax.lax.scan(ascend, w, shrinking)[1])(first).max()
 
 
-def gradient_bound(smoothness: Number) -> Number:
+def gradient_bound(smoothness: Reals) -> Reals:
     """‖∇L(w)‖ ≤ πρ for unit w: a gradient of zero at a minimum, at most ρ more a unit of a way of length at most π.
 
     Reference: arora Lemma 13.4.3, part 1. Never attained: see `sharp_gradient_bound`, 3.4 times smaller.
@@ -137,7 +136,7 @@ def gradient_bound(smoothness: Number) -> Number:
     return jnp.pi * smoothness
 
 
-def sharp_gradient_bound(smoothness: Number) -> Number:
+def sharp_gradient_bound(smoothness: Reals) -> Reals:
     """The best bound on the gradient of unit vectors, ‖∇L(w)‖ ≤ ρ tanh(π/2) ≈ 0.917ρ; `SteepestCircle` attains it.
 
     Sharper than the πρ of arora Lemma 13.4.3, for the reason the module gives. `smoothness` is ρ.
@@ -145,12 +144,12 @@ def sharp_gradient_bound(smoothness: Number) -> Number:
     return smoothness * jnp.tanh(jnp.pi / 2)
 
 
-def gap_bound(smoothness: Number) -> Number:
+def gap_bound(smoothness: Reals) -> Reals:
     """L(w) − min L ≤ π²ρ/2, the integral of ρ·distance up to π (arora Lemma 13.4.3, part 2). Never attained."""
     return jnp.pi**2 * smoothness / 2
 
 
-def sharp_gap_bound(smoothness: Number) -> Number:
+def sharp_gap_bound(smoothness: Reals) -> Reals:
     """The best bound on L(w) − min L, 2ρ log cosh(π/2) ≈ 1.839ρ: the slope must come back to zero at the maximum too.
 
     Sharper than the π²ρ/2 of arora Lemma 13.4.3. `smoothness` is ρ.
@@ -158,7 +157,7 @@ def sharp_gap_bound(smoothness: Number) -> Number:
     return 2 * smoothness * jnp.log(jnp.cosh(jnp.pi / 2))
 
 
-def orthogonal_step_bound(inner: Number, smoothness: Number, step_square: Number, square: Number) -> Number:
+def orthogonal_step_bound(inner: Reals, smoothness: Reals, step_square: Reals, square: Reals) -> Reals:
     """L(x + v) − L(x) ≤ ⟨v, ∇L(x)⟩ + ρ‖v‖²/(2‖x‖²) for orthogonal x, v (arora Lemma 13.4.5).
 
     `inner` is ⟨v, ∇L(x)⟩, `step_square` ‖v‖², `square` ‖x‖². Of small steps some attain it to first order. A step that
@@ -167,7 +166,7 @@ def orthogonal_step_bound(inner: Number, smoothness: Number, step_square: Number
     return inner + smoothness * step_square / (2 * square)
 
 
-def decayed_decrease(gradient_square: Number, square: Number, *, rate: Number, smoothness: Number) -> Number:
+def decayed_decrease(gradient_square: Reals, square: Reals, *, rate: Reals, smoothness: Reals) -> Reals:
     """What a step of descent with weight decay lowers L by at least: η(1 − 2ρη/‖w‖²)‖∇L(w)‖², for ηλ ≤ ½.
 
     `gradient_square` is at w itself, not at w/‖w‖; `square` is ‖w‖². Reference: arora Thm 13.4.6.
@@ -176,8 +175,8 @@ def decayed_decrease(gradient_square: Number, square: Number, *, rate: Number, s
 
 
 def sharp_decayed_decrease(
-    gradient_square: Number, square: Number, *, rate: Number, decay: Number, smoothness: Number
-) -> Number:
+    gradient_square: Reals, square: Reals, *, rate: Reals, decay: Reals, smoothness: Reals
+) -> Reals:
     """What a step with weight decay gains at least: η‖∇L‖²[1/(1 − ηλ) − ρη/(2(1 − ηλ)²‖w‖²)], for any ηλ < 1.
 
     The bound of arora Thm 13.4.6 before it is simplified; near a minimum with curvature ρ it is attained to first

@@ -11,9 +11,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, numeric
 
@@ -27,7 +27,7 @@ __all__ = [
     "unrolled_square_norm",
 ]
 
-Rates = Float[Array | np.ndarray, " steps"]
+Rates = Float[AnyArray, " steps"]
 Gradient = Callable[..., Any]
 """of the parameters, and of one slice of the batches where there are any"""
 

@@ -2,8 +2,9 @@
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray, Numbers
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -15,8 +16,6 @@ __all__ = [
     "lagged_harmonic_sum",
 ]
 
-AnyArray = Array | np.ndarray
-Number = float | int | Num[AnyArray, "..."]
 Scalar = float | Float[AnyArray, ""] | np.floating
 
 
@@ -30,7 +29,7 @@ def harmonic_sum(terms: Float[AnyArray, "t"]) -> Float[Array, ""]:
     return jnp.sum(terms / jnp.cumsum(jnp.asarray(terms)))
 
 
-def harmonic_bound(first: Number, total: Number) -> Number:
+def harmonic_bound(first: Numbers, total: Numbers) -> Numbers:
     """Return 1 + ln(S/a₁), which no sum of shares with first term a₁ and total S exceeds.
 
     Attained by one term; approached by terms that grow slowly in proportion. Multiplying all terms by one number
@@ -41,7 +40,7 @@ def harmonic_bound(first: Number, total: Number) -> Number:
     return 1 + jnp.log(jnp.asarray(total) / first)
 
 
-def lagged_harmonic_sum(terms: Float[AnyArray, "t"], *, offset: Number) -> Float[Array, ""]:
+def lagged_harmonic_sum(terms: Float[AnyArray, "t"], *, offset: Numbers) -> Float[Array, ""]:
     """Return Σ_t b_t/(σ² + b_1 + … + b_{t−1}), shares in what had come before, with `offset` σ² from the beginning.
 
     At most `lagged_harmonic_bound` if no term exceeds σ².
@@ -53,7 +52,7 @@ def lagged_harmonic_sum(terms: Float[AnyArray, "t"], *, offset: Number) -> Float
     return jnp.sum(terms / (offset + before))
 
 
-def lagged_harmonic_bound(count: Number) -> Number:
+def lagged_harmonic_bound(count: Numbers) -> Numbers:
     """Return log₂(1 + T), which no lagged sum of T shares exceeds whose terms are at most the offset.
 
     Each share u ≤ 1 is at most log₂(1 + u), and these add up. Attained by one term equal to the offset. `count` is T.
@@ -62,7 +61,7 @@ def lagged_harmonic_bound(count: Number) -> Number:
     return jnp.log1p(jnp.asarray(count)) / np.log(2)
 
 
-def adagrad_norm_bound(squares: Float[AnyArray, "t"], *, drop: Number, smoothness: Number) -> Float[Array, ""]:
+def adagrad_norm_bound(squares: Float[AnyArray, "t"], *, drop: Numbers, smoothness: Numbers) -> Float[Array, ""]:
     """Bound the mean of the squared gradients of T steps of `adagrad_norm` with η = 1, b = 0: C√S/T.
 
     C = M + (β/2)(1 + ln(S/a₁)), where a_t = ‖∇f(w_t)‖² are the `squares`, S their sum, and `drop` M is at least
@@ -76,7 +75,7 @@ def adagrad_norm_bound(squares: Float[AnyArray, "t"], *, drop: Number, smoothnes
 
 
 def lagged_adagrad_bound(
-    gradients: Float[AnyArray, "t d"], *, bound: Number, drop: Number, smoothness: Number
+    gradients: Float[AnyArray, "t d"], *, bound: Numbers, drop: Numbers, smoothness: Numbers
 ) -> Float[Array, ""]:
     """Bound the mean of the squared gradients of T steps of `lagged_adagrad` with η = 1.
 

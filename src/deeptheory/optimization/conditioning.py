@@ -6,14 +6,12 @@ Distances are ‖x_k − x*‖; for values f(x_k) − f* see `quadratic_losses` 
 from typing import Annotated
 
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import Numbers
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["quadratic_offsets", "steps_to_accuracy"]
-
-Number = float | int | Num[Array | np.ndarray, "..."]
 
 
 def quadratic_offsets(
@@ -34,7 +32,7 @@ def quadratic_offsets(
     return (1 - step_size * eigenvalues) ** jnp.arange(steps + 1)[:, None] * offsets
 
 
-def steps_to_accuracy(accuracy: Number, *, step_size: Number, smallest: Number, largest: Number) -> Number:
+def steps_to_accuracy(accuracy: Numbers, *, step_size: Numbers, smallest: Numbers, largest: Numbers) -> Numbers:
     """Return how many gradient steps bring every start nearer to the minimizer of a quadratic by a given factor.
 
     The least T with ρ^T ≤ ε, ρ = max(|1 − ηλ_min|, |1 − ηλ_max|): T = ⌈ln ε / ln ρ⌉, infinite where ρ ≥ 1. `accuracy` ε

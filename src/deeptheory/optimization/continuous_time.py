@@ -10,6 +10,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import followed
 from deeptheory.foundations.guards import numeric
@@ -20,7 +21,7 @@ __all__ = ["StepPenalty", "gradient_flow"]
 def gradient_flow(
     function: Callable[[Any], Any],
     start: Any,
-    times: Float[Array | np.ndarray, " time"],
+    times: Float[AnyArray, " time"],
     *,
     tolerance: Annotated[float, "[1e-13, 1e-2]"] = 1e-10,
 ) -> Any:

@@ -11,9 +11,9 @@ that textbooks prove. To run gradient descent: `trajectory` of `runs` with `opta
 from typing import Annotated
 
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray, Numbers
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -31,10 +31,8 @@ __all__ = [
     "worst_stationarity",
 ]
 
-Number = float | int | Num[Array | np.ndarray, "..."]
 
-
-def guaranteed_decrease(gradient_square: Number, *, step_size: Number, smoothness: Number) -> Number:
+def guaranteed_decrease(gradient_square: Numbers, *, step_size: Numbers, smoothness: Numbers) -> Numbers:
     """The least amount by which one gradient step lowers an L-smooth function (the descent lemma).
 
     f(x) − f(x − η∇f(x)) ≥ (η − η²L/2) ‖∇f(x)‖² for every η; positive exactly when η < 2/L, and at least (η/2)‖∇f‖²
@@ -43,9 +41,7 @@ def guaranteed_decrease(gradient_square: Number, *, step_size: Number, smoothnes
     return (step_size - step_size**2 * smoothness / 2) * gradient_square
 
 
-def descent_cosine(
-    gradient: Float[Array | np.ndarray, "*k d"], direction: Float[Array | np.ndarray, "*k d"]
-) -> Float[Array, "*k"]:
+def descent_cosine(gradient: Float[AnyArray, "*k d"], direction: Float[AnyArray, "*k d"]) -> Float[Array, "*k"]:
     """The cosine of the angle between −∇f and a direction s: positive exactly for directions of descent, ∇f·s < 0.
 
     At an angle of π/2 it is zero, and whether f falls is for second derivatives to say (lucchi eq. 5.4; the sentence
@@ -57,7 +53,7 @@ def descent_cosine(
 
 
 def longest_descent(
-    gradient: Float[Array | np.ndarray, "*k d"], direction: Float[Array | np.ndarray, "*k d"], *, smoothness: Number
+    gradient: Float[AnyArray, "*k d"], direction: Float[AnyArray, "*k d"], *, smoothness: Numbers
 ) -> Float[Array, "*k"]:
     """How far along a direction s an L-smooth function is sure to stay below its value: α < 2|∇f·s|/(L‖s‖²).
 
@@ -70,7 +66,7 @@ def longest_descent(
     return 2 * jnp.maximum(-jnp.sum(slope * way, -1), 0.0) / (smoothness * jnp.where(square > 0, square, 1.0))
 
 
-def least_gap(gradient_square: Number, *, smoothness: Annotated[Number, "(0, ∞)"]) -> Number:
+def least_gap(gradient_square: Numbers, *, smoothness: Annotated[Numbers, "(0, ∞)"]) -> Numbers:
     """The least that an L-smooth function can be above its infimum where its gradient is: ‖∇f‖²/(2L) (lucchi Lemma 36).
 
     A step 1/L gains that much, and no step leads below the infimum; no convexity is needed. Attained by ½L‖x‖².
@@ -78,7 +74,7 @@ def least_gap(gradient_square: Number, *, smoothness: Annotated[Number, "(0, ∞
     return gradient_square / (2 * smoothness)
 
 
-def stationarity_bound(drop: Number, *, step_size: Number, gradients: Number) -> Number:
+def stationarity_bound(drop: Numbers, *, step_size: Numbers, gradients: Numbers) -> Numbers:
     """A bound on the mean, hence on the least, of the first T squared gradient norms: 2 (f(x₀) − f(x_T)) / (ηT).
 
     For η ≤ 1/L, with any lower bound of f in place of f(x_T) (arora Thm 2.5.1, lucchi Thm 38). With |f| ≤ M/2 the
@@ -87,7 +83,7 @@ def stationarity_bound(drop: Number, *, step_size: Number, gradients: Number) ->
     return 2 * drop / (step_size * gradients)
 
 
-def worst_stationarity(gap: Number, *, step_size: Number, smoothness: Number, gradients: Number) -> Number:
+def worst_stationarity(gap: Numbers, *, step_size: Numbers, smoothness: Numbers, gradients: Numbers) -> Numbers:
     """The largest possible least squared gradient norm among the first T, given f(x₀) − f* = Δ.
 
     4Δ / ((T−1)(4η − Lη²) + 2/L) for η ≤ 1/L; at η = 1/L it is 4LΔ/(3T − 1) (Abbaszadehpeivasti, de Klerk and Zamani
@@ -96,7 +92,7 @@ def worst_stationarity(gap: Number, *, step_size: Number, smoothness: Number, gr
     return 4 * gap / ((gradients - 1) * (4 * step_size - smoothness * step_size**2) + 2 / smoothness)
 
 
-def worst_contraction(*, step_size: Number, smoothness: Number, strong_convexity: Number) -> Number:
+def worst_contraction(*, step_size: Numbers, smoothness: Numbers, strong_convexity: Numbers) -> Numbers:
     """The factor by which each gradient step at worst shrinks the distance to the minimizer: max(|1−ημ|, |1−ηL|).
 
     For μ-strongly convex L-smooth functions and any η ≥ 0; attained by a parabola. lucchi Thm 34 has the larger
@@ -105,12 +101,12 @@ def worst_contraction(*, step_size: Number, smoothness: Number, strong_convexity
     return jnp.maximum(jnp.abs(1 - step_size * strong_convexity), jnp.abs(1 - step_size * smoothness))
 
 
-def convex_gap_bound(distance_square: Number, *, step_size: Number, steps: Number) -> Number:
+def convex_gap_bound(distance_square: Numbers, *, step_size: Numbers, steps: Numbers) -> Numbers:
     """The textbook bound on f(x_k) − f* for convex L-smooth f and η ≤ 1/L: ‖x₀ − x*‖² / (2ηk) (lucchi Thm 37)."""
     return distance_square / (2 * step_size * steps)
 
 
-def worst_convex_gap(distance_square: Number, *, step_size: Number, smoothness: Number, steps: Number) -> Number:
+def worst_convex_gap(distance_square: Numbers, *, step_size: Numbers, smoothness: Numbers, steps: Numbers) -> Numbers:
     """The largest f(x_k) − f* over convex L-smooth f with η ≤ 1/L: L ‖x₀ − x*‖² / (4kηL + 2) (Drori, Teboulle 2014).
 
     Attained by the `Huber` function with threshold ‖x₀ − x*‖/(2kηL + 1). Half the textbook bound for large k.
@@ -118,7 +114,7 @@ def worst_convex_gap(distance_square: Number, *, step_size: Number, smoothness: 
     return smoothness * distance_square / (4 * steps * step_size * smoothness + 2)
 
 
-def polyak_lojasiewicz_factor(*, step_size: Number, smoothness: Number, constant: Number) -> Number:
+def polyak_lojasiewicz_factor(*, step_size: Numbers, smoothness: Numbers, constant: Numbers) -> Numbers:
     """The factor by which each gradient step shrinks f − f* under ½‖∇f‖² ≥ μ(f − f*): 1 − 2μ(η − η²L/2).
 
     Equals 1 − μ/L at η = 1/L and 1 − 3μ/(4L) at η = 1/(2L). lucchi Thm 40 prints the first with the second step
@@ -143,7 +139,7 @@ def quadratic_losses(
     return modes @ (eigenvalues * offsets**2) / 2
 
 
-def optimal_quadratic_step(smallest: Number, largest: Number) -> tuple[Number, Number]:
+def optimal_quadratic_step(smallest: Numbers, largest: Numbers) -> tuple[Numbers, Numbers]:
     """The best fixed step on quadratics with curvature in [λ_min, λ_max] and the factor on f − f* it gives per step.
 
     η* = 2/(λ_max + λ_min) and ρ = ((κ−1)/(κ+1))² ≤ (1 − 1/κ)² with κ = λ_max/λ_min (lucchi 5.4, which prints the

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -27,7 +28,6 @@ __all__ = [
     "training_regimes",
 ]
 
-AnyArray = Array | np.ndarray
 Scalar = Float[AnyArray, ""] | np.floating
 Risk = Callable[[Float[Array, " p"]], Float[Array, ""]]
 
@@ -40,7 +40,7 @@ class RiskRate(NamedTuple):
     spectrum: Float[Array, "k p"]
 
 
-def risk_rate(risk: Risk, points: Float[Array | np.ndarray, "k p"]) -> RiskRate:
+def risk_rate(risk: Risk, points: Float[AnyArray, "k p"]) -> RiskRate:
     """Return R, dR/dt = −‖∇R‖² along θ̇ = −∇R, and the spectrum of ∇²R at points of a path (jagannath 8.1).
 
     Uses the dense Hessian: for up to a few hundred parameters.
@@ -60,7 +60,7 @@ def negative_directions(
     return (spectrum < -floor).sum(axis=-1)
 
 
-def autoencoder_saddle(covariance: Float[Array | np.ndarray, "d k"], *, hidden: int) -> Float[np.ndarray, " p"]:
+def autoencoder_saddle(covariance: Float[AnyArray, "d k"], *, hidden: int) -> Float[np.ndarray, " p"]:
     """Return the Hessian's eigenvalues at the origin of a network x ↦ Vσ(Wx), σ(0) = 0, σ′(0) = 1, squared loss ½‖·‖².
 
     The risk is there −tr(V W E[xyᵀ]) to second order, so they are ±s for every singular value s of E[xyᵀ], each

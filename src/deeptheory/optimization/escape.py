@@ -12,8 +12,9 @@ from typing import Annotated, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Num
+from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.arrays import Numbers
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -29,7 +30,6 @@ __all__ = [
     "thin_slab_bound",
 ]
 
-Number = float | int | Num[Array | np.ndarray, "..."]
 Function = Callable[[Float[Array, "d"]], Float[Array, ""]]
 
 
@@ -62,7 +62,7 @@ def leaving_times(
     return jax.vmap(one)(starts)
 
 
-def stuck_width(radius: Number, *, growth: Number, steps: Number) -> Number:
+def stuck_width(radius: Numbers, *, growth: Numbers, steps: Numbers) -> Numbers:
     """Return the full width 2R/((1 + ηγ)^T − 1) of the stuck region of a quadratic saddle, along its way down.
 
     A start nearer than half of it to the stable manifold moves less than `radius` R in T = `steps` steps, if its
@@ -73,12 +73,12 @@ def stuck_width(radius: Number, *, growth: Number, steps: Number) -> Number:
     return 2 * radius / jnp.expm1(steps * jnp.log1p(growth))
 
 
-def escape_time(distance: Number, *, radius: Number, growth: Number) -> Number:
+def escape_time(distance: Numbers, *, radius: Numbers, growth: Numbers) -> Numbers:
     """Return ln(1 + R/|x₁|)/ln(1 + ηγ): how long a coordinate at `distance` x₁ takes to move by R. Not rounded."""
     return jnp.log1p(radius / jnp.abs(jnp.asarray(distance))) / jnp.log1p(growth)
 
 
-def kicked_variance(steps: Number, *, growth: Number, kick: Number) -> Number:
+def kicked_variance(steps: Numbers, *, growth: Numbers, kick: Numbers) -> Numbers:
     """Return the variance κ²((1 + g)^{2t} − 1)/((1 + g)² − 1) of y_t, y_{t+1} = (1 + g)y_t + κξ_t from y₀ = 0.
 
     The coordinate along the way down of noisy gradient descent at a saddle: `growth` g is ηγ, `kick` κ the standard
@@ -90,7 +90,7 @@ def kicked_variance(steps: Number, *, growth: Number, kick: Number) -> Number:
     return jnp.asarray(kick) ** 2 * jnp.expm1(2 * steps * rate) / jnp.expm1(2 * rate)
 
 
-def kick_escape_time(radius: Number, *, growth: Number, kick: Number) -> Number:
+def kick_escape_time(radius: Numbers, *, growth: Numbers, kick: Numbers) -> Numbers:
     """Return the mean number of steps until |y_t| of `kicked_variance` exceeds R, for Gaussian kicks far below R.
 
     [ln(R/σ) + (γ_E + ln 2)/2]/ln(1 + g) + ½ with σ² = κ²/((1 + g)² − 1): in the end y_t = (1 + g)^t σZ with Z standard
@@ -104,7 +104,7 @@ def kick_escape_time(radius: Number, *, growth: Number, kick: Number) -> Number:
     return (jnp.log(radius / size) + (np.euler_gamma + np.log(2)) / 2) / rate + 0.5
 
 
-def slab_share(width: Number, *, radius: Number, dimension: Number) -> Number:
+def slab_share(width: Numbers, *, radius: Numbers, dimension: Numbers) -> Numbers:
     """Return the share of a ball that lies within half a `width` of a plane through its centre.
 
     I_{(w/2r)²}(1/2, (d + 1)/2), an incomplete beta function: the square of a coordinate of a uniform point has a beta
@@ -114,7 +114,7 @@ def slab_share(width: Number, *, radius: Number, dimension: Number) -> Number:
     return jax.scipy.special.betainc(0.5, (jnp.asarray(dimension, float) + 1) / 2, ratio**2)
 
 
-def thin_slab_bound(width: Number, *, radius: Number, dimension: Number) -> tuple[Number, Number]:
+def thin_slab_bound(width: Numbers, *, radius: Numbers, dimension: Numbers) -> tuple[Numbers, Numbers]:
     """Return two bounds on the share of a ball of any part whose width in one direction is at most `width`.
 
     (w/r√π) Γ(d/2 + 1)/Γ(d/2 + 1/2), the width times the largest slice, and the larger (w/r)√(d/π). The first is reached

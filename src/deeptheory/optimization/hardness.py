@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["Haystack", "SatisfiabilityPolynomial", "satisfiability_polynomial"]
@@ -21,11 +22,11 @@ class Haystack(eqx.Module):
     Reference: arora 2.5.1.
     """
 
-    hidden: Float[Array | np.ndarray, "n"]
+    hidden: Float[AnyArray, "n"]
     radius: float = 0.4
     depth: float = 5.0
 
-    def __call__(self, x: Float[Array | np.ndarray, "n"]) -> Float[Array, ""]:
+    def __call__(self, x: Float[AnyArray, "n"]) -> Float[Array, ""]:
         share = jnp.sum((x - self.hidden) ** 2) / self.radius**2
         return jnp.sum(x) - self.depth * jnp.maximum(1 - share, 0.0) ** 3
 

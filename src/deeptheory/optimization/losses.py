@@ -12,14 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.arrays import AnyArray, Reals
 from deeptheory.foundations.cross_entropy import of_label
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import numeric
 
 __all__ = ["class_error", "cross_entropy", "log_loss", "risk_on", "squared_loss"]
-
-AnyArray = Array | np.ndarray
-Numbers = float | Float[AnyArray, "..."]
 
 
 def class_error(scores: Float[AnyArray, "*k m"], label: int | Int[AnyArray, "*k"]) -> Float[Array, "*k"]:
@@ -32,7 +30,7 @@ def class_error(scores: Float[AnyArray, "*k m"], label: int | Int[AnyArray, "*k"
     return jnp.where(jnp.sum(scores >= of_label(scores, label)[..., None], -1) > 1, 1.0, 0.0)
 
 
-def squared_loss(prediction: Numbers, target: Numbers) -> Float[Array, "..."]:
+def squared_loss(prediction: Reals, target: Reals) -> Float[Array, "..."]:
     """Return ½‖y − ν‖², summed over the last axis; ½(y − ν)² of two numbers."""
     square = (jnp.asarray(target) - jnp.asarray(prediction)) ** 2
     return square.sum(-1) / 2 if square.ndim else square / 2

@@ -12,11 +12,11 @@ from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -125,7 +125,7 @@ def lagged_adagrad(step_size: Number = 1.0, *, bound: Number) -> optax.GradientT
 
 
 def preconditioned(
-    inverse: Float[Array | np.ndarray, "p p"], *, step_size: Number = 1.0
+    inverse: Float[AnyArray, "p p"], *, step_size: Number = 1.0
 ) -> optax.GradientTransformationExtraArgs:
     """Gradient descent with a fixed preconditioner: w ← w − ηQ∇f(w).
 

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray, Numbers
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 
@@ -24,10 +25,8 @@ __all__ = [
     "worst_accelerated_gap",
 ]
 
-Number = float | int | Num[Array | np.ndarray, "..."]
 
-
-def heavy_ball_factor(eigenvalues: Number, *, step_size: Number, momentum: Number) -> Number:
+def heavy_ball_factor(eigenvalues: Numbers, *, step_size: Numbers, momentum: Numbers) -> Numbers:
     """Return the factor by which the heavy ball shrinks an eigen-coordinate per step in the long run.
 
     The larger modulus of the roots of z² − (1 + β − ηλ)z + β: √β where the coordinate oscillates, |1 + β − ηλ| ≤ 2√β,
@@ -56,8 +55,8 @@ def optimal_heavy_ball(smallest: float, largest: float) -> tuple[float, float]:
 
 
 def heavy_ball_offsets(
-    eigenvalues: Float[Array | np.ndarray, "d"],
-    offsets: Float[Array | np.ndarray, "d"],
+    eigenvalues: Float[AnyArray, "d"],
+    offsets: Float[AnyArray, "d"],
     *,
     step_size: float,
     momentum: Annotated[float, "(0, 1]"],
@@ -90,8 +89,8 @@ def _damped_chebyshev(order: np.ndarray, at: np.ndarray, root: float) -> np.ndar
 
 
 def constant_slope_way(
-    time: Number, *, slope: Number, step_size: Number, momentum: Annotated[float, "[0, 1)"]
-) -> Number:
+    time: Numbers, *, slope: Numbers, step_size: Numbers, momentum: Annotated[float, "[0, 1)"]
+) -> Numbers:
     """Return how far the heavy ball has gone after t steps on a plane of slope g, from rest.
 
     (ηg/(1 − β))(t − β(1 − β^t)/(1 − β)): in the end 1/(1 − β) times as fast as gradient descent, ten times for
@@ -103,7 +102,7 @@ def constant_slope_way(
     return step_size * slope / late * (time - momentum * (1 - momentum ** np.asarray(time)) / late)
 
 
-def damped_oscillator(times: Number, *, stiffness: Number, damping: Number) -> Number:
+def damped_oscillator(times: Numbers, *, stiffness: Numbers, damping: Numbers) -> Numbers:
     """Return the solution of ẅ + aẇ + kw = 0 that starts at rest at 1.
 
     e^{−at/2}(cos ωt + (a/2ω) sin ωt), ω² = k − a²/4, with hyperbolic functions where ω² is negative. With k = bλ it is
@@ -124,7 +123,7 @@ def damped_oscillator(times: Number, *, stiffness: Number, damping: Number) -> N
     return jnp.where(omega == 0, decay * (1 + damping * times / 2), jnp.where(root > half, decay * waves, creeps))
 
 
-def accelerated_gap_bound(distance_square: Number, *, step_size: Number, steps: Number) -> Number:
+def accelerated_gap_bound(distance_square: Numbers, *, step_size: Numbers, steps: Numbers) -> Numbers:
     """The textbook bound on f(x_k) − f* of Nesterov's method on a convex function: 2‖x₀ − x*‖²/(η(k + 1)²).
 
     For η ≤ 1/L and the momentum t/(t + 3), at the points x of the gradient steps (Su, Boyd and Candès 2016).
@@ -132,7 +131,7 @@ def accelerated_gap_bound(distance_square: Number, *, step_size: Number, steps: 
     return 2 * distance_square / (step_size * (steps + 1) ** 2)
 
 
-def worst_accelerated_gap(distance_square: Number, *, smoothness: Number, steps: Number) -> Number:
+def worst_accelerated_gap(distance_square: Numbers, *, smoothness: Numbers, steps: Numbers) -> Numbers:
     """The largest f(x_k) − f* of Nesterov's method with η = 1/L over convex L-smooth f: 2LR²/(k² + 5k + 6).
 
     Attained by the `Huber` function with threshold 4R/(k² + 5k + 6), which the points x travel along at a speed that
@@ -146,9 +145,9 @@ def nesterov_potential(
     points: Float[Array, "k d"],
     values: Float[Array, "k"],
     *,
-    step_size: Number,
+    step_size: Numbers,
     minimizer: Float[Array, "d"],
-    minimum: Number = 0.0,
+    minimum: Numbers = 0.0,
 ) -> Float[Array, "k"]:
     """Return (k + 1)²η(f(x_k) − f*) + 2‖z_k − x*‖², z_k = ((k + 2)y_k − kx_k)/2, of a run of `accelerated`.
 

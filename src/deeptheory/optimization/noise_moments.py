@@ -13,12 +13,11 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 
 __all__ = ["MeanDistances", "least_squares_solution", "sgd_distances", "sgd_plateau", "variance_reduced_distances"]
-
-AnyArray = Array | np.ndarray
 
 
 class MeanDistances(NamedTuple):

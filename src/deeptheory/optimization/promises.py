@@ -13,10 +13,10 @@ from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Int
 
+from deeptheory.foundations.arrays import Reals
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import numeric
 from deeptheory.optimization.descent import guaranteed_decrease
@@ -36,7 +36,6 @@ __all__ = [
 ]
 
 Number = float | Float[Array, ""]
-Numbers = float | Float[Array | np.ndarray, "..."]
 
 
 class Audit(NamedTuple):
@@ -51,7 +50,7 @@ class Audit(NamedTuple):
     violated: Int[Array, "*batch"]
 
 
-def audit(promise: Any, *, error: Numbers = 0.0) -> Audit:
+def audit(promise: Any, *, error: Reals = 0.0) -> Audit:
     """Read a promise, a pair of arrays smaller ≤ larger over time, along their last axis, times counted from 0.
 
     What is not a number is a promise broken, so that a run that diverged can be read. `error` is what the larger side
@@ -86,7 +85,7 @@ def audited_run(
     *,
     steps: Annotated[int, "[1, 1e7]"],
     promises: Mapping[str, Callable[[Iterates], Any]],
-    error: Numbers = 0.0,
+    error: Reals = 0.0,
 ) -> AuditedRun:
     """Run a method on f(x) and audit promises at every step, of which nothing but the two points at hand is kept.
 
@@ -132,7 +131,7 @@ def audited_run(
     return AuditedRun(end, audits, jnp.argmax(jnp.stack([audits[name].tightest for name in promises])), first)
 
 
-def descent_promise(run: Iterates, *, step_size: Numbers, smoothness: Numbers) -> tuple[Any, Any]:
+def descent_promise(run: Iterates, *, step_size: Reals, smoothness: Reals) -> tuple[Any, Any]:
     """Return what a gradient step must lower an L-smooth function by, and what it does: the descent lemma.
 
     (η − η²L/2)‖∇f(x_t)‖² ≤ f(x_t) − f(x_{t+1}); for plain gradient descent with step η_t, one number or one a step
@@ -142,7 +141,7 @@ def descent_promise(run: Iterates, *, step_size: Numbers, smoothness: Numbers) -
     return jnp.asarray(guaranteed_decrease(squares, step_size=step_size, smoothness=smoothness)), -jnp.diff(run.value)
 
 
-def parabola_promise(run: Iterates, *, smoothness: Numbers) -> tuple[Any, Any]:
+def parabola_promise(run: Iterates, *, smoothness: Reals) -> tuple[Any, Any]:
     """Return by how much a step ends above the tangent plane, and by how much L-smoothness allows: ½L‖x_{t+1} − x_t‖².
 
     f(x_{t+1}) − f(x_t) − ⟨∇f(x_t), x_{t+1} − x_t⟩ ≤ ½L‖x_{t+1} − x_t‖², for the steps of any method (arora eq. 2.2).
@@ -153,7 +152,7 @@ def parabola_promise(run: Iterates, *, smoothness: Numbers) -> tuple[Any, Any]:
     return jnp.diff(run.value) - sum(jax.tree.leaves(slopes)), smoothness / 2 * squares
 
 
-def gradient_promise(run: Iterates, *, smoothness: Numbers) -> tuple[Any, Any]:
+def gradient_promise(run: Iterates, *, smoothness: Reals) -> tuple[Any, Any]:
     """Return how far the gradient moves in a step, and how far L-smoothness lets it: L‖x_{t+1} − x_t‖.
 
     ‖∇f(x_{t+1}) − ∇f(x_t)‖ ≤ L‖x_{t+1} − x_t‖, for the steps of any method (arora Def. 2.1.2). It breaks at the step
@@ -179,7 +178,7 @@ def potential_promise(run: Iterates, *, potential: Callable[[Any, Any, Any], Any
     return levels[1:], levels[:-1]
 
 
-def step_promise(curvatures: Float[Array, "k"], *, step_size: Numbers) -> tuple[Any, Any]:
+def step_promise(curvatures: Float[Array, "k"], *, step_size: Reals) -> tuple[Any, Any]:
     """Return ηL_t and 2: the step condition of gradient descent under the largest curvatures along a run.
 
     Where it breaks the loss may rise; on a quadratic it does. For curvatures see `smoothness_along`.

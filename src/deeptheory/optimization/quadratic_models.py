@@ -9,6 +9,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -20,7 +21,6 @@ __all__ = [
     "preconditioned_curvature",
 ]
 
-AnyArray = Array | np.ndarray
 Function = Callable[[Float[Array, "d"]], Float[Array, ""]]
 
 

@@ -10,8 +10,9 @@ from typing import Annotated, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key, Num, UInt32
+from jaxtyping import Array, Float, Int, Key, UInt32
 
+from deeptheory.foundations.arrays import AnyArray, Numbers
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, numeric
 from deeptheory.foundations.randomness import generator
@@ -29,8 +30,6 @@ __all__ = [
     "sgd_step_size",
     "stationarity_steps",
 ]
-
-Number = float | int | Num[Array | np.ndarray, "..."]
 
 
 def minibatches(
@@ -78,7 +77,7 @@ def gradient_variance(losses: Callable[[Any], Float[Array, "n"]], point: Any) ->
     return jnp.stack([jnp.sum(each**2) / len(each) for each in deviations]).sum()
 
 
-def sgd_step_size(drop: Number, *, smoothness: Number, second_moment: Number, steps: Number) -> Number:
+def sgd_step_size(drop: Numbers, *, smoothness: Numbers, second_moment: Numbers, steps: Numbers) -> Numbers:
     """The step size of arora Thm 2.5.2: √(M/(βσ²T)), for T = `steps` steps on a function that can fall by M = `drop`.
 
     `second_moment` σ² bounds E‖ĝ‖², the mean of the squared estimate, not its variance. √2 times it would make the
@@ -88,8 +87,8 @@ def sgd_step_size(drop: Number, *, smoothness: Number, second_moment: Number, st
 
 
 def sgd_stationarity_bound(
-    drop: Number, *, step_size: Number, smoothness: Number, second_moment: Number, steps: Number
-) -> Number:
+    drop: Numbers, *, step_size: Numbers, smoothness: Numbers, second_moment: Numbers, steps: Numbers
+) -> Numbers:
     """Bound the mean of E‖∇f(w_t)‖² over T steps of stochastic gradient descent: M/(ηT) + ηβσ²/2, for every η.
 
     `drop` M is f(w₁) − E f(w_{T+1}) or more, `second_moment` σ² at least every E‖ĝ_t‖². At the step of `sgd_step_size`
@@ -100,7 +99,7 @@ def sgd_stationarity_bound(
     return drop / (step_size * steps) + step_size * smoothness * second_moment / 2
 
 
-def best_sgd_step_size(drop: Number, *, smoothness: Number, second_moment: Number, steps: Number) -> Number:
+def best_sgd_step_size(drop: Numbers, *, smoothness: Numbers, second_moment: Numbers, steps: Numbers) -> Numbers:
     """The step at which `sgd_stationarity_bound` is least: √(2Δ/(Lσ²K)), where it is σ√(2ΔL/K).
 
     `drop` Δ is f(x₀) − f*, `second_moment` σ² bounds E‖∇f_i‖², `steps` is K. √2 times `sgd_step_size`.
@@ -113,11 +112,13 @@ def best_sgd_step_size(drop: Number, *, smoothness: Number, second_moment: Numbe
 class StationaritySteps(NamedTuple):
     """How many steps bring E‖∇f‖² to ε: of single examples, and of full gradients, each of n examples' cost."""
 
-    stochastic: Number
-    full: Number
+    stochastic: Numbers
+    full: Numbers
 
 
-def stationarity_steps(square: Number, *, drop: Number, smoothness: Number, second_moment: Number) -> StationaritySteps:
+def stationarity_steps(
+    square: Numbers, *, drop: Numbers, smoothness: Numbers, second_moment: Numbers
+) -> StationaritySteps:
     """Return how many steps suffice for a mean squared gradient of ε = `square`: 2ΔLσ²/ε² stochastic, or 2ΔL/ε full.
 
     From σ√(2ΔL/K) ≤ ε at the best step, and from 2LΔ/K ≤ ε at the step 1/L. In gradients of single examples the second
@@ -131,8 +132,8 @@ def stationarity_steps(square: Number, *, drop: Number, smoothness: Number, seco
 
 
 def batch_stationarity_bound(
-    drop: Number, *, step_size: Number, smoothness: Number, variance: Number, batch: Number, steps: Number
-) -> Number:
+    drop: Numbers, *, step_size: Numbers, smoothness: Numbers, variance: Numbers, batch: Numbers, steps: Numbers
+) -> Numbers:
     """Bound the mean of E‖∇f(w_t)‖² over T steps with batches of B examples: 2M/(ηT) + ηβγ²/B, for η ≤ 1/β.
 
     `variance` γ² bounds E‖ĝ − ∇f‖² of a single example, whatever the size of the gradient itself. An equality for
@@ -144,8 +145,8 @@ def batch_stationarity_bound(
 
 
 def batch_steps(
-    accuracy: Number, *, drop: Number, smoothness: Number, variance: Number, batch: Number
-) -> tuple[Number, Number]:
+    accuracy: Numbers, *, drop: Numbers, smoothness: Numbers, variance: Numbers, batch: Numbers
+) -> tuple[Numbers, Numbers]:
     """Return how many steps bring the bound of `batch_stationarity_bound` to ε², at the best step size, and that size.
 
     T = 8Mβγ²/(Bε⁴) at η = ε²B/(2βγ²) for batches up to 2γ²/ε²: twice the batch, half the steps. Beyond it the step is
@@ -162,8 +163,8 @@ def batch_steps(
 
 
 def mean_square_factor(
-    curvatures: Float[Array | np.ndarray, "n"], *, step_size: Number, batch: Annotated[int, "[1, ∞)"]
-) -> Number:
+    curvatures: Float[AnyArray, "n"], *, step_size: Numbers, batch: Annotated[int, "[1, ∞)"]
+) -> Numbers:
     """The factor (1 − ηh)² + η²v/B by which E θ² grows in a step of SGD in a well that all examples share.
 
     Of n examples with losses ½h_iθ² the mean curvature is h, the variance v, and B are drawn with replacement. Below
@@ -175,9 +176,7 @@ def mean_square_factor(
     return (1 - step_size * values.mean()) ** 2 + np.asarray(step_size) ** 2 * values.var() / batch
 
 
-def escape_exponent(
-    curvatures: Float[Array | np.ndarray, "n"], *, step_size: float, batch: Annotated[int, "[1, 12]"]
-) -> float:
+def escape_exponent(curvatures: Float[AnyArray, "n"], *, step_size: float, batch: Annotated[int, "[1, 12]"]) -> float:
     """The rate E ln|1 − ηh_B| at which ln|θ| grows under SGD in a well of losses ½h_iθ², h_B the mean of a batch.
 
     Every run leaves the well if it is positive, and comes to rest in it if it is negative, with probability one; runs

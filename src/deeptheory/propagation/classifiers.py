@@ -6,15 +6,16 @@ Reference: lucchi 6.3.
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 from scipy.special import softmax
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["softmax_gradient_bounds", "softmax_layer_gradients"]
 
-Weights = Sequence[Float[Array | np.ndarray, "_ _"]]
-Vector = Float[Array | np.ndarray, "_"]
+Weights = Sequence[Float[AnyArray, "_ _"]]
+Vector = Float[AnyArray, "_"]
 
 
 def _signals(weights: Weights, x: Vector) -> list[np.ndarray]:

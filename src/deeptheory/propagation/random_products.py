@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 from scipy.special import digamma, polygamma
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -28,12 +29,12 @@ __all__ = [
     "second_moment_through",
 ]
 
-Number = float | Float[Array | np.ndarray, "*k"]
+Number = float | Float[AnyArray, "*k"]
 Widths = Sequence[Annotated[int, "[1, 1e6]"]]
 
 
 def second_moment_through(
-    left: Float[Array | np.ndarray, "a rows"], right: Float[Array | np.ndarray, "columns b"], variance: Number
+    left: Float[AnyArray, "a rows"], right: Float[AnyArray, "columns b"], variance: Number
 ) -> Number:
     """E‖AWB‖² = σ²‖A‖²‖B‖² in Frobenius norms, for W with uncorrelated entries of mean zero (lucchi Lemma 48).
 

@@ -15,17 +15,12 @@ from deeptheory.architectures.decoding import greedy_search
 from deeptheory.architectures.language_models import LanguageModel
 from deeptheory.foundations.entrances import doors
 
-__all__ = ["MARK", "all_bits", "lines_of_thought", "running_parity", "silent_thoughts", "spoken_thoughts"]
+__all__ = ["MARK", "lines_of_thought", "running_parity", "silent_thoughts", "spoken_thoughts"]
 
 MARK = 2
 """the token after the question, and in place of thoughts that are not written down; bits are 0 and 1"""
 
 Bits = Bool[np.ndarray, "n length"]
-
-
-def all_bits(length: int) -> Bool[np.ndarray, "count length"]:
-    """Return all strings of so many bits."""
-    return (np.arange(2**length)[:, None] >> np.arange(length) & 1).astype(bool)
 
 
 def running_parity(bits: Bool[np.ndarray, "*n length"]) -> Bool[np.ndarray, "*n length"]:

@@ -6,10 +6,10 @@ Reference: arora 11.3; Mianjy, Arora and Vidal 2018, On the implicit bias of dro
 """
 
 import jax.numpy as jnp
-import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float, Int, Num
+from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.arrays import AnyArray, Scalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.regularization.shrinkage import dropout_shrinkage
@@ -28,8 +28,6 @@ __all__ = [
     "turned_pair",
 ]
 
-AnyArray = Array | np.ndarray
-Scalar = float | int | Num[AnyArray, ""]
 Weights = Float[AnyArray, "d0 d1"]
 Matrix = Float[AnyArray, "d0 d0"]
 Place = int | Int[AnyArray, ""]

@@ -13,8 +13,9 @@ from itertools import combinations
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.regularization.factors import equalize
 
@@ -30,7 +31,7 @@ __all__ = [
     "threshold_strength",
 ]
 
-Numbers = Float[Array | np.ndarray, " n"]
+Numbers = Float[AnyArray, " n"]
 
 
 class DropoutPoint(NamedTuple):
@@ -65,7 +66,7 @@ def equalized_squares(chosen: Numbers, width: Annotated[int, "[1, 1e6]"], streng
 
 
 def dropout_critical_points(
-    matrix: Float[Array | np.ndarray, "d0 d0"], width: Annotated[int, "[1, 6]"], strength: float
+    matrix: Float[AnyArray, "d0 d0"], width: Annotated[int, "[1, 6]"], strength: float
 ) -> list[DropoutPoint]:
     """List all critical points, up to the order of columns and rotations within groups, each with its Morse index.
 
@@ -168,7 +169,7 @@ def threshold_strength(eigenvalues: Numbers) -> float:
 
 
 def lifted(
-    weights: Float[Array | np.ndarray, "d0 d1"], matrix: Float[Array | np.ndarray, "d0 d0"], time: float
+    weights: Float[AnyArray, "d0 d1"], matrix: Float[AnyArray, "d0 d0"], time: float
 ) -> Float[np.ndarray, "d0 d1"]:
     """Return the curve U(t) on which all squared singular values grow by t², with the next eigenvectors of M.
 
@@ -203,9 +204,9 @@ def lifted_curvature(
 
 
 def swapped(
-    weights: Float[Array | np.ndarray, "d0 d1"],
-    lost: Float[Array | np.ndarray, " d0"],
-    gained: Float[Array | np.ndarray, " d0"],
+    weights: Float[AnyArray, "d0 d1"],
+    lost: Float[AnyArray, " d0"],
+    gained: Float[AnyArray, " d0"],
     time: Annotated[float, "[0, 1]"],
 ) -> Float[np.ndarray, "d0 d1"]:
     """Return U(t) with the eigenvector w = `lost` replaced by √(1−t²) w + t w′, w′ = `gained`, of none of U's.

@@ -10,9 +10,9 @@ from typing import Annotated, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Int, Key, Num
+from jaxtyping import Array, Float, Int, Key
 
+from deeptheory.foundations.arrays import AnyArray, Numbers, Scalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.regularization.factors import equalized_factors, nuclear_norm
 from deeptheory.regularization.shrinkage import dropout_optimum
@@ -33,9 +33,6 @@ __all__ = [
     "weighted_trace_norm",
 ]
 
-AnyArray = Array | np.ndarray
-Scalar = float | int | Num[AnyArray, ""]
-Numbers = float | int | Num[AnyArray, "..."]
 Law = Float[AnyArray, " d2"]
 OtherLaw = Float[AnyArray, " d0"]
 Places = Int[AnyArray, " n"]

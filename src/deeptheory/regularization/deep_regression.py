@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray, Scalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.regularization.masks import dropout_strength, mean_over_masks
 
@@ -28,8 +29,6 @@ __all__ = [
     "two_layer_linear_penalty",
 ]
 
-AnyArray = Array | np.ndarray
-Scalar = float | int | Num[AnyArray, ""]
 Weights = Sequence[Float[AnyArray, "_ _"]]
 Activation = Callable[[Array], Array]
 

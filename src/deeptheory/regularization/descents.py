@@ -5,19 +5,17 @@ from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Key, Num
+from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.arrays import AnyArray, Scalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import numeric
 from deeptheory.regularization.masks import draw_masks
 
 __all__ = ["dropout_descent", "max_norm_projection"]
 
-Scalar = float | int | Num[Array | np.ndarray, ""]
 
-
-def max_norm_projection(weights: Float[Array | np.ndarray, "units inputs"], square: Scalar) -> Float[Array, "units _"]:
+def max_norm_projection(weights: Float[AnyArray, "units inputs"], square: Scalar) -> Float[Array, "units _"]:
     """Project every row, the weights into one unit, to the nearest point of the ball of squared norm at most γ.
 
     Rows inside stay; the others are scaled to the sphere. arora, remarks on Thm 11.1.2. `square` is γ. Reference:

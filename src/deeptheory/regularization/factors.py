@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.regularization.sensing import expected_dropout_regularizer
 
@@ -28,7 +29,6 @@ __all__ = [
     "unequalizable_residual",
 ]
 
-AnyArray = Array | np.ndarray
 Rationals = Sequence[Sequence[int | Fraction]]
 
 

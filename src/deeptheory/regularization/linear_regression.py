@@ -1,16 +1,13 @@
 """Linear regression with dropout of the inputs: each coordinate by a mask of its own, or all by one."""
 
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray, Scalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.regularization.masks import dropout_strength
 
 __all__ = ["dropout_regression", "shared_mask_regression"]
-
-AnyArray = Array | np.ndarray
-Scalar = float | int | Num[AnyArray, ""]
 
 
 def dropout_regression(

@@ -11,16 +11,13 @@ from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float, Key, Num
+from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.arrays import Scalar
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["draw_masks", "dropout_masks", "dropout_strength", "mean_over_masks"]
-
-AnyArray = Array | np.ndarray
-Scalar = float | int | Num[AnyArray, ""]
 
 
 def dropout_strength(rate: Scalar) -> Scalar:

@@ -8,9 +8,9 @@ Reference: arora 11.1; Arora, Bartlett, Mianjy and Srebro 2021, Dropout: explici
 """
 
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray, Scalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.regularization.masks import mean_over_masks
 
@@ -24,9 +24,6 @@ __all__ = [
     "sensing_gradients",
     "sensing_loss",
 ]
-
-AnyArray = Array | np.ndarray
-Scalar = float | int | Num[AnyArray, ""]
 
 
 def sensing_loss(

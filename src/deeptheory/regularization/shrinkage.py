@@ -8,8 +8,9 @@ Reference: arora 11.1.1; Mianjy, Arora and Vidal 2018, On the implicit bias of d
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray, Scalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.regularization.masks import dropout_strength
 
@@ -17,9 +18,6 @@ __all__ = [
     "dropout_optimum",
     "dropout_shrinkage",
 ]
-
-AnyArray = Array | np.ndarray
-Scalar = float | int | Num[AnyArray, ""]
 
 
 def dropout_shrinkage(

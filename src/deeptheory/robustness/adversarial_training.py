@@ -16,6 +16,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.cross_entropy import label_cross_entropy
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
@@ -35,7 +36,7 @@ __all__ = [
     "worst_of_many",
 ]
 
-Layer = tuple[Float[Array | np.ndarray, "_ _"], Float[Array | np.ndarray, " _"]]
+Layer = tuple[Float[AnyArray, "_ _"], Float[AnyArray, " _"]]
 
 
 def train_adversarially(
@@ -154,8 +155,8 @@ class WorstOfMany(NamedTuple):
 
 def worst_of_many(
     loss: Callable[[Float[Array, " p"], Float[Array, " d"]], Float[Array, ""]],
-    weights: Float[Array | np.ndarray, " p"],
-    perturbations: Float[Array | np.ndarray, "m d"],
+    weights: Float[AnyArray, " p"],
+    perturbations: Float[AnyArray, "m d"],
     *,
     tolerance: float = 1e-12,
 ) -> WorstOfMany:
@@ -174,9 +175,9 @@ def worst_of_many(
 
 def directional_slope(
     loss: Callable[[Float[Array, " p"], Float[Array, " d"]], Float[Array, ""]],
-    weights: Float[Array | np.ndarray, " p"],
-    perturbations: Float[Array | np.ndarray, "m d"],
-    direction: Float[Array | np.ndarray, " p"],
+    weights: Float[AnyArray, " p"],
+    perturbations: Float[AnyArray, "m d"],
+    direction: Float[AnyArray, " p"],
     *,
     tolerance: float = 1e-12,
 ) -> float:

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.cross_entropy import label_cross_entropy
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
@@ -33,8 +34,8 @@ __all__ = [
     "targeted_gradient",
 ]
 
-Points = Float[Array | np.ndarray, "n d"]
-Labels = Int[Array | np.ndarray, " n"]
+Points = Float[AnyArray, "n d"]
+Labels = Int[AnyArray, " n"]
 Network = Callable[[Points], Float[Array, "n k"]]
 Objective = Callable[[Points], Float[Array, " n"]]
 Slopes = Callable[[Points], Float[Array, "n d"]]

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 from scipy.optimize import linprog
 
 from deeptheory.calculus.operator_norms import operator_norm
 from deeptheory.foundations.activations import relu
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 from deeptheory.robustness.sign_patterns import affine_regions
@@ -33,7 +34,6 @@ __all__ = [
     "spectral_product",
 ]
 
-AnyArray = Array | np.ndarray
 Layers = Sequence[tuple[Float[np.ndarray, "_out _in"], Float[np.ndarray, " _out"]]]
 
 

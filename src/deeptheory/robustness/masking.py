@@ -12,13 +12,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.robustness.threats import Threat
 
 __all__ = ["expected_slopes", "quantise", "quantised_margin", "straight_through"]
 
-Points = Float[Array | np.ndarray, "n d"]
+Points = Float[AnyArray, "n d"]
 
 
 def quantise(points: Points, levels: int) -> Float[Array, "n d"]:
@@ -61,7 +62,7 @@ def quantised_margin(
 
 def expected_slopes(
     objective: Callable[[Points, Float[Array, "..."]], Float[Array, " n"]],
-    draws: Float[Array | np.ndarray, "draws ..."],
+    draws: Float[AnyArray, "draws ..."],
 ) -> Callable[[Points], Float[Array, "n d"]]:
     """Return the slopes of the mean of objective(x, draw) over the given draws of a random transformation.
 

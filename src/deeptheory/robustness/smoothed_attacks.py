@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 from deeptheory.robustness.attacks import Labels, Network, Points, ascend
@@ -38,8 +39,8 @@ def attack_smoothed(
     network: Network,
     inputs: Points,
     labels: Labels,
-    radii: Float[Array | np.ndarray, " n"],
-    draws: Float[Array | np.ndarray, "m d"],
+    radii: Float[AnyArray, " n"],
+    draws: Float[AnyArray, "m d"],
     *,
     beta: float,
     steps: int = 20,

@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from scipy.special import ndtr, ndtri, roots_hermitenorm
 from scipy.stats import binom
 
+from deeptheory.foundations.arrays import AnyArray, Reals
 from deeptheory.foundations.binomial import clopper_pearson_lower
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, inside, positive
@@ -40,7 +41,6 @@ __all__ = [
     "worst_profile",
 ]
 
-Numbers = float | int | Float[Array | np.ndarray, "..."]
 BLOCK = 128
 """rows that a network answers at once in `shared_votes`"""
 
@@ -53,7 +53,7 @@ def halfspace_probability(
     return np.asarray(ndtr((points @ weights + bias) / (beta * np.linalg.norm(weights))))
 
 
-def smoothed_probability_bound(probability: Numbers, distance: Numbers, beta: Numbers) -> Numbers:
+def smoothed_probability_bound(probability: Reals, distance: Reals, beta: Reals) -> Reals:
     """Least probability a label can keep when the point moves: Φ(Φ⁻¹(p) − distance/β).
 
     Holds for every measurable classifier; half-spaces facing the movement attain it. Reference: arora Thm 18.2.3.
@@ -63,7 +63,7 @@ def smoothed_probability_bound(probability: Numbers, distance: Numbers, beta: Nu
     return ndtr(ndtri(probability) - np.asarray(distance) / beta)
 
 
-def certified_radius(top: Numbers, runner_up: Numbers, beta: Numbers) -> Numbers:
+def certified_radius(top: Reals, runner_up: Reals, beta: Reals) -> Reals:
     """Radius inside which the most probable label stays so: (β/2)·(Φ⁻¹(p_top) − Φ⁻¹(p_runner_up)).
 
     With two labels it is β·Φ⁻¹(p_top). On the sphere itself labels may tie. Reference: arora Cor 18.2.4.
@@ -75,7 +75,7 @@ def certified_radius(top: Numbers, runner_up: Numbers, beta: Numbers) -> Numbers
 
 def votes(
     key: Key[Array, ""],
-    classifier: Callable[[Float[np.ndarray, "n d"]], Int[Array | np.ndarray, " n"]],
+    classifier: Callable[[Float[np.ndarray, "n d"]], Int[AnyArray, " n"]],
     point: Float[np.ndarray, " d"],
     *,
     beta: float,
@@ -92,8 +92,8 @@ def votes(
 
 def shared_votes(
     network: Callable[[Float[Array, "m d"]], Float[Array, "m k"]],
-    points: Float[Array | np.ndarray, "n d"],
-    draws: Float[Array | np.ndarray, "m d"],
+    points: Float[AnyArray, "n d"],
+    draws: Float[AnyArray, "m d"],
     beta: float,
 ) -> Int[np.ndarray, "n k"]:
     """Count the labels that a network gives to x + β·draw, for many points with the same standard normal draws.
@@ -149,9 +149,7 @@ def certify(
     return Certificate(np.where(sure, label, -1), np.asarray(certified_radius(lower, 1 - lower, beta)))
 
 
-def certificate_failure_probability(
-    probability: Numbers, trials: int, delta: float
-) -> float | Float[np.ndarray, "..."]:
+def certificate_failure_probability(probability: Reals, trials: int, delta: float) -> float | Float[np.ndarray, "..."]:
     """Exact chance that the lower limit from `trials` votes exceeds the true probability, by summing the binomial."""
     inside(0, 1, probability=probability)
     limits = np.asarray(clopper_pearson_lower(np.arange(trials + 1), trials, delta))
@@ -159,7 +157,7 @@ def certificate_failure_probability(
     return binom.sf(first - 1, trials, probability)
 
 
-def abstention_probability(probability: Numbers, trials: int, delta: float) -> float | Float[np.ndarray, "..."]:
+def abstention_probability(probability: Reals, trials: int, delta: float) -> float | Float[np.ndarray, "..."]:
     """Exact chance that `trials` votes do not certify a label of this probability, P(Bin(n, p) < c).
 
     c is the least count that fewer than a share delta of fair coins reach, P(Bin(n, ½) ≥ c) < δ: just then the lower
@@ -211,7 +209,7 @@ def gaussian_grid(dimension: int, order: int) -> tuple[Float[np.ndarray, "n d"],
 
 
 def smoothed_value_and_gradient(
-    function: Callable[[Float[np.ndarray, "n d"]], Float[Array | np.ndarray, " n"]],
+    function: Callable[[Float[np.ndarray, "n d"]], Float[AnyArray, " n"]],
     point: Float[np.ndarray, " d"],
     beta: float,
     nodes: Float[np.ndarray, "n d"],

@@ -11,14 +11,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.foundations.randomness import generator
 
 __all__ = ["Threat", "dual_order", "length", "nearest_allowed", "random_allowed", "steepest"]
 
-Points = Float[Array | np.ndarray, "*batch d"]
-Scalar = float | Float[Array | np.ndarray, ""]
+Points = Float[AnyArray, "*batch d"]
+Scalar = float | Float[AnyArray, ""]
 
 
 class Threat(eqx.Module):

@@ -11,8 +11,8 @@ Reference: arora 15.3; Kaplan et al. 2020; Hoffmann et al. 2022; Besiroglu, Erdi
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
+from deeptheory.foundations.arrays import HostReals
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import positive
 from deeptheory.scaling.power_laws import ScalingLaw, loss_at
@@ -29,7 +29,6 @@ __all__ = [
     "optimal_allocation",
 ]
 
-Numbers = float | int | Float[np.ndarray, "..."]
 
 HOFFMANN = ScalingLaw(np.array(1.69), np.array([406.4, 410.7]), np.array([0.34, 0.28]))
 """L(N, D) of Hoffmann et al. (2022), Sec. D.3 ("approach 3"); arora (15.8) prints 1.61 for the floor"""
@@ -44,12 +43,12 @@ KAPLAN_DATA = ScalingLaw(np.array(0.0), np.array([5.4e13**0.095]), np.array([0.0
 class Allocation(NamedTuple):
     """Parameters and tokens for a budget, and the loss they reach."""
 
-    parameters: Numbers
-    tokens: Numbers
-    loss: Numbers
+    parameters: HostReals
+    tokens: HostReals
+    loss: HostReals
 
 
-def kaplan_loss(parameters: Numbers, tokens: Numbers) -> Numbers:
+def kaplan_loss(parameters: HostReals, tokens: HostReals) -> HostReals:
     """The joint law [(N_c/N)^(a_N/a_D) + D_c/D]^a_D of Kaplan et al. (2020), (1.5), with the constants above.
 
     Those are of the laws in one variable, (1.1) and (1.2); the paper's own fit of the joint law differs a little.
@@ -62,7 +61,7 @@ def kaplan_loss(parameters: Numbers, tokens: Numbers) -> Numbers:
 
 
 def optimal_allocation(
-    law: ScalingLaw, compute: Numbers, *, flops_per_token: Annotated[float, "(0, ∞)"] = 6.0
+    law: ScalingLaw, compute: HostReals, *, flops_per_token: Annotated[float, "(0, ∞)"] = 6.0
 ) -> Allocation:
     """Parameters N and tokens D of least loss E + A/N^a + B/D^b with 6ND = `compute`.
 
@@ -82,7 +81,7 @@ def frontier_exponents(law: ScalingLaw) -> tuple[float, float, float]:
     return b / (a + b), a / (a + b), a * b / (a + b)
 
 
-def compute_for_reduction(law: ScalingLaw, factor: Annotated[Numbers, "(0, ∞)"]) -> Numbers:
+def compute_for_reduction(law: ScalingLaw, factor: Annotated[HostReals, "(0, ∞)"]) -> HostReals:
     """How many times the compute divides the loss above the floor by `factor`, if spent best: factor^((a+b)/ab).
 
     About 90 times for one half under Hoffmann et al.'s constants, whereas ten times N and ten times D, which halve it

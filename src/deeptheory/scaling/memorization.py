@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from scipy.special import gamma, zeta
 
+from deeptheory.foundations.arrays import HostReals
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import ROUNDING, affordable
 from deeptheory.foundations.randomness import generator
@@ -23,7 +24,6 @@ __all__ = ["fact_chances", "memorization_law", "memorization_loss", "memorizatio
 
 Chances = Annotated[Float[np.ndarray, " facts"], "[0, 1]"]
 Counts = int | Int[np.ndarray, "..."]
-Numbers = float | int | Float[np.ndarray, "..."]
 STIELTJES = np.array(
     [0.5772156649015329, -0.07281584548367672, -0.00484518159643616, 3.42305736717224e-4, 9.68904193944710e-5]
 )
@@ -42,7 +42,7 @@ def _zeta_beyond_one(alpha: float) -> float:
     return 1 / alpha + float(np.polynomial.polynomial.polyval(-alpha, STIELTJES))
 
 
-def _held(chances: Chances, capacity: Counts, samples: Numbers) -> tuple[np.ndarray, np.ndarray]:
+def _held(chances: Chances, capacity: Counts, samples: HostReals) -> tuple[np.ndarray, np.ndarray]:
     """Which facts there is room for, and how many examples of each are expected."""
     _shared(chances)
     capacity, samples = np.broadcast_arrays(np.asarray(capacity), np.asarray(samples, float))
@@ -55,7 +55,7 @@ def _shared(chances: Chances) -> None:
         raise ValueError(f"chances must add up to at most one, got a sum of {np.sum(chances):.6g}")
 
 
-def memorization_loss(chances: Chances, capacity: Counts, samples: Numbers) -> Numbers:
+def memorization_loss(chances: Chances, capacity: Counts, samples: HostReals) -> HostReals:
     """Expected share of questions missed: Σ_{k≤N} p_k e^(−D p_k) + Σ_{k>N} p_k, with N = `capacity` and D = `samples`.
 
     Facts beyond those given count as missed. Sizes broadcast.
@@ -64,7 +64,7 @@ def memorization_loss(chances: Chances, capacity: Counts, samples: Numbers) -> N
     return (1 - (held * chances * -np.expm1(-seen)).sum(-1))[()]
 
 
-def memorization_variance(chances: Chances, capacity: Counts, samples: Numbers) -> Numbers:
+def memorization_variance(chances: Chances, capacity: Counts, samples: HostReals) -> HostReals:
     """Variance of the share missed over draws of the examples: Σ_{k≤N} p_k² q_k(1 − q_k), q_k = e^(−D p_k)."""
     held, seen = _held(chances, capacity, samples)
     return (held * chances**2 * np.exp(-seen) * -np.expm1(-seen)).sum(-1)[()]

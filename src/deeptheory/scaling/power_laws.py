@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.stats import norm, t as student
 
+from deeptheory.foundations.arrays import HostReals
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import positive
 
@@ -26,7 +27,6 @@ __all__ = [
     "predicted_interval",
 ]
 
-Numbers = float | int | Float[np.ndarray, "..."]
 STEPS = 200
 """of the damped Gauss–Newton method; well-posed fits take about ten"""
 
@@ -50,7 +50,7 @@ class ScalingFit(NamedTuple):
     freedom: float
 
 
-def loss_at(law: ScalingLaw, *sizes: Numbers) -> Numbers:
+def loss_at(law: ScalingLaw, *sizes: HostReals) -> HostReals:
     """The loss E + Σⱼ Aⱼ xⱼ^(−aⱼ) at sizes x₁, x₂, …, one for each term; an infinite size leaves its term out."""
     positive(sizes=np.concatenate([np.ravel(size) for size in sizes]) if sizes else 0.0)
     if len(sizes) != np.shape(law.exponents)[-1]:
@@ -202,15 +202,15 @@ def exponent_interval(
     return fit.law.exponents - wide, fit.law.exponents + wide
 
 
-def floor_interval(fit: ScalingFit, *, level: Annotated[float, "(0, 1)"] = 0.95) -> tuple[Numbers, Numbers]:
+def floor_interval(fit: ScalingFit, *, level: Annotated[float, "(0, 1)"] = 0.95) -> tuple[HostReals, HostReals]:
     """Lower and upper end of an interval that contains the floor with chance about `level`, by the delta method."""
     wide = _quantile(fit, level) * np.sqrt(fit.covariance[..., 0, 0])
     return fit.law.floor - wide, fit.law.floor + wide
 
 
 def predicted_interval(
-    fit: ScalingFit, *sizes: Numbers, level: Annotated[float, "(0, 1)"] = 0.95
-) -> tuple[Numbers, Numbers]:
+    fit: ScalingFit, *sizes: HostReals, level: Annotated[float, "(0, 1)"] = 0.95
+) -> tuple[HostReals, HostReals]:
     """Interval that contains the expected loss at other sizes with chance about `level`, if the law holds there.
 
     It accounts for the error of the fit, not for the noise of one further run, nor for laws of another form: a pure

@@ -13,6 +13,7 @@ from typing import Annotated
 import numpy as np
 from jaxtyping import Float, Int
 
+from deeptheory.foundations.arrays import HostReals
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -30,11 +31,10 @@ __all__ = [
     "with_guessing",
 ]
 
-Numbers = float | int | Float[np.ndarray, "..."]
 Counts = int | Int[np.ndarray, "..."]
 
 
-def compound_success(step: Annotated[Numbers, "[0, 1]"], k: Counts) -> Numbers:
+def compound_success(step: Annotated[HostReals, "[0, 1]"], k: Counts) -> HostReals:
     """Chance pᵏ that k independent sub-tasks all succeed, each with chance `step` = p: a power of p, steepest at p = 1.
 
     Not for sub-tasks that fail together: see `correlated_success`. Reference: handbook Sec. 15.2.2.
@@ -42,7 +42,7 @@ def compound_success(step: Annotated[Numbers, "[0, 1]"], k: Counts) -> Numbers:
     return np.power(np.asarray(step, float), k)[()]
 
 
-def level_step(level: Annotated[Numbers, "(0, 1)"], k: Counts) -> Numbers:
+def level_step(level: Annotated[HostReals, "(0, 1)"], k: Counts) -> HostReals:
     """The p at which pᵏ passes a level: level^(1/k). Half height is at 2^(−1/k) ≈ 1 − (ln 2)/k, near 1 for many steps.
 
     The handbook (Sec. 15.2.3) names 0.5 to 0.7, which is true of one or two sub-tasks only.
@@ -50,7 +50,7 @@ def level_step(level: Annotated[Numbers, "(0, 1)"], k: Counts) -> Numbers:
     return np.power(np.asarray(level, float), 1 / np.asarray(k, float))[()]
 
 
-def scaled_success(scale: Numbers, k: Counts, exponent: Numbers, *, critical: Numbers = 1.0) -> Numbers:
+def scaled_success(scale: HostReals, k: Counts, exponent: HostReals, *, critical: HostReals = 1.0) -> HostReals:
     """Chance exp(−k (N_c/N)^a) of k steps at scale N, if one step has the loss −ln p = (N_c/N)^a.
 
     `exponent` is a and `critical` the scale N_c at which one step has loss 1; k = 1 gives the chance of one step.
@@ -59,15 +59,15 @@ def scaled_success(scale: Numbers, k: Counts, exponent: Numbers, *, critical: Nu
 
 
 def level_scale(
-    level: Annotated[Numbers, "(0, 1)"], k: Counts, exponent: Numbers, *, critical: Numbers = 1.0
-) -> Numbers:
+    level: Annotated[HostReals, "(0, 1)"], k: Counts, exponent: HostReals, *, critical: HostReals = 1.0
+) -> HostReals:
     """The scale at which `scaled_success` passes a level: N_c (k / ln(1/level))^(1/a), proportional to k^(1/a)."""
     return (critical * (np.asarray(k, float) / -np.log(level)) ** (1 / np.asarray(exponent, float)))[()]
 
 
 def transition_width(
-    exponent: Numbers, *, low: Annotated[float, "(0, 1)"] = 0.1, high: Annotated[float, "(0, 1)"] = 0.9
-) -> Numbers:
+    exponent: HostReals, *, low: Annotated[float, "(0, 1)"] = 0.1, high: Annotated[float, "(0, 1)"] = 0.9
+) -> HostReals:
     """How long `scaled_success` takes between two levels, in nats of ln N: ln(ln(1/low)/ln(1/high))/a for all k.
 
     From 10 % to 90 % this is 3.084/a nats: 17.6 decades for Kaplan's a = 0.076, so that a rise over one decade is not
@@ -78,7 +78,7 @@ def transition_width(
     return (np.log(np.log(low) / np.log(high)) / np.asarray(exponent, float))[()]
 
 
-def steepest_logistic_rise(k: Counts, rate: Numbers = 1.0) -> Numbers:
+def steepest_logistic_rise(k: Counts, rate: HostReals = 1.0) -> HostReals:
     """Largest slope dP/d ln N of P = pᵏ if p is logistic in ln N with this rate s: s (k/(k+1))^(k+1).
 
     It grows from s/4 at k = 1 to s/e only: multiplying steps sharpens a logistic by a factor 4/e = 1.47 at most.
@@ -87,7 +87,7 @@ def steepest_logistic_rise(k: Counts, rate: Numbers = 1.0) -> Numbers:
     return (rate * np.exp((k + 1) * np.log1p(-1 / (k + 1))))[()]
 
 
-def correlated_success(a: Numbers, b: Numbers, k: Counts) -> Numbers:
+def correlated_success(a: HostReals, b: HostReals, k: Counts) -> HostReals:
     """Chance that k sub-tasks all succeed if they share one random p ~ Beta(a, b): ∏_{j<k} (a+j)/(a+b+j).
 
     Never below (E p)ᵏ with E p = a/(a+b), which a, b → ∞ reach; for a, b → 0 the sub-tasks succeed together or not at
@@ -103,17 +103,17 @@ def correlated_success(a: Numbers, b: Numbers, k: Counts) -> Numbers:
     return np.exp(far + _stirling(a + k) - _stirling(a) - _stirling(a + b + k) + _stirling(a + b) - steps)[()]
 
 
-def _stirling(x: Numbers) -> Numbers:
+def _stirling(x: HostReals) -> HostReals:
     """What ln Γ(x) has beyond (x − ½) ln x − x + ½ ln 2π, for x ≥ 20."""
     return sum((1 / x) ** n / c for n, c in ((1, 12), (3, -360), (5, 1260), (7, -1680), (9, 1188)))
 
 
-def with_guessing(success: Annotated[Numbers, "[0, 1]"], guess: Annotated[Numbers, "[0, 1]"]) -> Numbers:
+def with_guessing(success: Annotated[HostReals, "[0, 1]"], guess: Annotated[HostReals, "[0, 1]"]) -> HostReals:
     """Success when what is not solved is guessed: g + (1 − g) P, the chance floor of multiple choice."""
     return (guess + (1 - np.asarray(guess, float)) * success)[()]
 
 
-def resolvable_success(items: Counts, *, missed: Annotated[float, "(0, 1)"] = 0.5) -> Numbers:
+def resolvable_success(items: Counts, *, missed: Annotated[float, "(0, 1)"] = 0.5) -> HostReals:
     """The chance of success below which a test of M `items` shows no success at all with chance `missed`.
 
     From (1 − P)^M = missed: P = 1 − missed^(1/M), about 0.69/M for one half. A test reads zero below it.

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.arrays import HostReals
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.randomness import generator
@@ -28,7 +29,6 @@ __all__ = [
     "simulate_tasks",
 ]
 
-Numbers = float | int | Float[np.ndarray, "..."]
 Frequencies = Annotated[Float[np.ndarray, " tasks"], "[0, 1]"]
 
 
@@ -47,7 +47,7 @@ class EmergenceRun(NamedTuple):
     """errors on random pieces"""
 
 
-def cloze_loss(law: ScalingLaw, parameters: Numbers, tokens: Numbers, *, tracking: float = 1.0) -> Numbers:
+def cloze_loss(law: ScalingLaw, parameters: HostReals, tokens: HostReals, *, tracking: float = 1.0) -> HostReals:
     """Average loss on cloze questions: `tracking` times the excess of the loss over the law's floor.
 
     That the two are in proportion is arora's Assumption 15.8.2, with a factor near 1 for questions on all of the text.
@@ -95,7 +95,9 @@ def simulate_emergence(
     return EmergenceRun(*np.array(columns).T)
 
 
-def frequency_success(frequency: Annotated[Numbers, "[0, 1]"], samples: Numbers, *, facts: int, needed: int) -> Numbers:
+def frequency_success(
+    frequency: Annotated[HostReals, "[0, 1]"], samples: HostReals, *, facts: int, needed: int
+) -> HostReals:
     """Share of a task's questions answered after `samples` examples: (1 − e^(−Dq/r))^m.
 
     A task of frequency q has r = `facts` facts, seen equally often; each question needs m = `needed` of them, and the
@@ -106,8 +108,8 @@ def frequency_success(frequency: Annotated[Numbers, "[0, 1]"], samples: Numbers,
 
 
 def examples_for_success(
-    frequency: Annotated[Numbers, "(0, 1]"], *, facts: int, needed: int, level: Annotated[float, "(0, 1)"] = 0.5
-) -> Numbers:
+    frequency: Annotated[HostReals, "(0, 1]"], *, facts: int, needed: int, level: Annotated[float, "(0, 1)"] = 0.5
+) -> HostReals:
     """Examples after which a share `level` of a task's questions is answered: (r/q) ln 1/(1 − level^(1/m)).
 
     `frequency` is q, the chance that an example is of the task, `facts` r, how many the task has, and `needed` m, how

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Num
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["Numbers", "complexes", "floating"]
 
-AnyArray = Array | np.ndarray
 Numbers = float | int | complex | np.number | Sequence | Num[AnyArray, "..."]
 
 

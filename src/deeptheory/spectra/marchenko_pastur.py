@@ -14,6 +14,7 @@ import scipy.linalg
 from jax.core import Tracer
 from jaxtyping import Array, Float, Num
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.spectra.arguments import Numbers, floating
 
@@ -28,7 +29,6 @@ __all__ = [
     "spectral_distance",
 ]
 
-AnyArray = Array | np.ndarray
 Scalar = float | int | np.number | Num[AnyArray, ""]
 
 

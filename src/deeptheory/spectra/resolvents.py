@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Complex, Float, Num
+from jaxtyping import Complex, Float, Num
 
+from deeptheory.foundations.arrays import AnyArray, RealScalar
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -27,9 +28,6 @@ __all__ = [
     "spectral_function",
     "transform_variance_bound",
 ]
-
-AnyArray = Array | np.ndarray
-Scalar = float | int | np.floating | Float[AnyArray, ""]
 
 
 def resolvent(matrix: Float[AnyArray, "*batch n n"], z: complex) -> Complex[AnyArray, "*batch n n"]:
@@ -48,7 +46,12 @@ def spectral_function(
 
 
 def contour_function(
-    matrix: Float[AnyArray, "n n"], function: Callable[[Any], Any], centre: Scalar, radius: Scalar, *, nodes: int = 64
+    matrix: Float[AnyArray, "n n"],
+    function: Callable[[Any], Any],
+    centre: RealScalar,
+    radius: RealScalar,
+    *,
+    nodes: int = 64,
 ) -> Complex[AnyArray, "n n"]:
     """Return (1/2πi) ∮ f(z)(z − A)⁻¹ dz over a circle, by the trapezoid rule.
 
@@ -65,7 +68,7 @@ def contour_function(
 
 
 def contour_weight(
-    value: Float[AnyArray, "*shape"], centre: Scalar, radius: Scalar, *, nodes: int
+    value: Float[AnyArray, "*shape"], centre: RealScalar, radius: RealScalar, *, nodes: int
 ) -> Float[AnyArray, "*shape"] | np.floating:
     """Return what the trapezoid rule makes of an eigenvalue under f = 1: 1/(1 + uⁿ) with u = (λ − c)/r.
 
@@ -110,7 +113,7 @@ def leave_one_out_transforms(x: Float[np.ndarray, "n m"], z: complex) -> Complex
     return (np.trace(inverse) + square / (1 - form)) / dimension
 
 
-def quadratic_form_variance(matrix: Float[AnyArray, "*batch n n"], fourth: Scalar) -> Any:
+def quadratic_form_variance(matrix: Float[AnyArray, "*batch n n"], fourth: RealScalar) -> Any:
     """Return the variance of ⟨X, AX⟩ for independent entries of mean 0, variance 1, third moment any, fourth κ.
 
     Σ_{i≠j} (Aᵢⱼ² + AᵢⱼAⱼᵢ) + (κ − 1) Σ Aᵢᵢ², at most N max(2, κ − 1)‖A‖². jagannath Lemma 6.18, whose proof has

@@ -11,8 +11,9 @@ Reference: jagannath Ch. 7 Sec. 2; Hastie, Montanari, Rosset and Tibshirani 2022
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray, RealScalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.spectra.stieltjes import marchenko_pastur_stieltjes
 
@@ -25,11 +26,8 @@ __all__ = [
     "ridge_inverse",
 ]
 
-AnyArray = Array | np.ndarray
-Scalar = float | int | np.floating | Float[AnyArray, ""]
 
-
-def ridge_inverse(matrix: Float[AnyArray, "*batch n m"], penalty: Scalar) -> Float[AnyArray, "*batch n m"]:
+def ridge_inverse(matrix: Float[AnyArray, "*batch n m"], penalty: RealScalar) -> Float[AnyArray, "*batch n m"]:
     """Return (AAᵀ + δ)⁻¹A, which tends to (AAᵀ)⁺A as δ → 0, with an error of order δ. jagannath Ch. 7 Sec. 2."""
     xp = matrix.__array_namespace__()
     gram = matrix @ xp.swapaxes(matrix, -1, -2) + penalty * xp.eye(matrix.shape[-2])
@@ -61,10 +59,10 @@ def ridge_bias_slope(
 
 
 def ridge_bias_slope_bound(
-    smallest: Float[AnyArray, "*batch"] | Scalar,
-    largest: Float[AnyArray, "*batch"] | Scalar,
+    smallest: Float[AnyArray, "*batch"] | RealScalar,
+    largest: Float[AnyArray, "*batch"] | RealScalar,
     ridge: Float[AnyArray, " k"],
-    signal: Scalar,
+    signal: RealScalar,
 ) -> Any:
     """Bound |f'(z)| by r² λ_max/(λ_min⁺ + z)², λ_min⁺ the smallest nonzero eigenvalue.
 
@@ -74,7 +72,9 @@ def ridge_bias_slope_bound(
     return signal * largest / (smallest + ridge) ** 2
 
 
-def ridge_bias_limit(ridge: Float[np.ndarray, " k"], gamma: Scalar, signal: Scalar = 1.0) -> Float[np.ndarray, " k"]:
+def ridge_bias_limit(
+    ridge: Float[np.ndarray, " k"], gamma: RealScalar, signal: RealScalar = 1.0
+) -> Float[np.ndarray, " k"]:
     """Return r² z S_γ(−z), the limit of f; at z = 0 it is r² max(0, 1 − 1/γ). jagannath Ch. 7 Sec. 2."""
     positive = np.where(ridge > 0, ridge, 1.0)
     path = positive * marchenko_pastur_stieltjes(-positive, gamma).real

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import scipy.special
-from jaxtyping import Array, Float, Key, Num, UInt32
+from jaxtyping import Float, Num
 
+from deeptheory.foundations.arrays import AnyArray, AnyKey, RealScalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.spectra.arguments import Numbers, complexes, floating
 from deeptheory.spectra.entries import draw_entries
@@ -26,25 +27,21 @@ __all__ = [
     "wigner_matrix",
 ]
 
-AnyArray = Array | np.ndarray
-Scalar = float | int | np.floating | Float[AnyArray, ""]
-Keys = Key[Array, ""] | UInt32[Array, "2"]
 
-
-def _radius(variance: Scalar) -> Any:
+def _radius(variance: RealScalar) -> Any:
     if not variance > 0:
         raise ValueError(f"variance must be positive, not {variance}")
     return 2 * variance**0.5
 
 
-def semicircle_pdf(x: Numbers, variance: Scalar = 1.0) -> Float[AnyArray, "*shape"] | np.floating:
+def semicircle_pdf(x: Numbers, variance: RealScalar = 1.0) -> Float[AnyArray, "*shape"] | np.floating:
     """Return the density √(4s² − x²)/(2πs²) on [−2s, 2s]. `variance` is s²."""
     x = floating(x)
     xp, radius = x.__array_namespace__(), _radius(variance)
     return xp.sqrt(xp.maximum(radius**2 - x**2, 0.0)) / (2 * math.pi * variance)
 
 
-def semicircle_cdf(x: Numbers, variance: Scalar = 1.0) -> Float[AnyArray, "*shape"] | np.floating:
+def semicircle_cdf(x: Numbers, variance: RealScalar = 1.0) -> Float[AnyArray, "*shape"] | np.floating:
     """Return ½ + (u√(1 − u²) + arcsin u)/π with u = x/(2s), clipped to the support. `variance` is s²."""
     x = floating(x)
     xp = x.__array_namespace__()
@@ -63,7 +60,7 @@ def semicircle_moment(order: int, variance: Any = 1) -> Any:
     return 0 if odd else variance**half * (math.comb(order, half) // (half + 1))
 
 
-def semicircle_stieltjes(z: Numbers, variance: Scalar = 1.0) -> Any:
+def semicircle_stieltjes(z: Numbers, variance: RealScalar = 1.0) -> Any:
     """Return the root of s²S² + zS + 1 = 0 that vanishes at infinity, for z off the support.
 
     `variance` is s²; S(z) = ∫ dμ/(x − z).
@@ -73,7 +70,7 @@ def semicircle_stieltjes(z: Numbers, variance: Scalar = 1.0) -> Any:
     return -2 / (z + xp.sqrt(z - radius) * xp.sqrt(z + radius))
 
 
-def wigner_matrix(key: Keys, size: int, trials: int = 1, *, entries: str = "gaussian") -> Float[np.ndarray, "t n n"]:
+def wigner_matrix(key: AnyKey, size: int, trials: int = 1, *, entries: str = "gaussian") -> Float[np.ndarray, "t n n"]:
     """Draw symmetric matrices of spectral variance one: entries of variance 1/n, 2/n on the diagonal if Gaussian.
 
     For Gaussian entries it is the orthogonal ensemble. Other laws have variance 1/n on the diagonal too, which the
@@ -86,7 +83,7 @@ def wigner_matrix(key: Keys, size: int, trials: int = 1, *, entries: str = "gaus
     return (upper + np.swapaxes(np.triu(drawn, 1), 1, 2)) / size**0.5
 
 
-def square_matrix(key: Keys, size: int, trials: int = 1, *, entries: str = "gaussian") -> Num[np.ndarray, "t n n"]:
+def square_matrix(key: AnyKey, size: int, trials: int = 1, *, entries: str = "gaussian") -> Num[np.ndarray, "t n n"]:
     """Draw matrices without symmetry: complex entries of mean square 1/n with independent parts (Ginibre)."""
     parts = draw_entries(key, (2, trials, size, size), entries)
     return (parts[0] + 1j * parts[1]) / (2 * size) ** 0.5

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray, RealScalar
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -21,9 +22,6 @@ __all__ = [
     "linear_statistic",
     "sample_covariance_eigenvalues",
 ]
-
-AnyArray = Array | np.ndarray
-Scalar = float | int | np.floating | Float[AnyArray, ""]
 
 
 def sample_covariance_eigenvalues(x: Float[np.ndarray, "*batch n m"]) -> Float[np.ndarray, "*batch n"]:
@@ -54,7 +52,7 @@ def covariance_error(values: Float[np.ndarray, "*batch n"]) -> Float[np.ndarray,
     return abs(values - 1).max(-1)
 
 
-def covariance_error_limit(ratio: Scalar) -> Any:
+def covariance_error_limit(ratio: RealScalar) -> Any:
     """Return the limit a + 2√a of ‖W − I‖ for isotropic samples, a dimension over samples: the upper edge less one.
 
     The upper edge is always the farther one from 1. Not zero for a > 0: jagannath Ex. 6.2, where the value is ours.
@@ -64,7 +62,7 @@ def covariance_error_limit(ratio: Scalar) -> Any:
     return ratio + 2 * ratio**0.5
 
 
-def escaping_mass(distance: Scalar, share: Scalar) -> tuple[Float[np.ndarray, "2"], Float[np.ndarray, "2"]]:
+def escaping_mass(distance: RealScalar, share: RealScalar) -> tuple[Float[np.ndarray, "2"], Float[np.ndarray, "2"]]:
     """Return points and weights of (1 − p)δ₀ + p δ_n, whose vague limit as n grows is (1 − p)δ₀, not a probability.
 
     jagannath Def. 6.19: vague convergence does not see mass that escapes, weak convergence does.

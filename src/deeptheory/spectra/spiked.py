@@ -7,8 +7,9 @@ is dimension over samples. The transition is that of Baik, Ben Arous and Péché
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Float, Key, UInt32
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray, AnyKey, RealScalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.spectra.entries import draw_entries
 from deeptheory.spectra.semicircle import wigner_matrix
@@ -23,32 +24,29 @@ __all__ = [
     "spiked_wigner_overlap",
 ]
 
-AnyArray = Array | np.ndarray
-Scalar = float | int | np.floating | Float[AnyArray, ""]
 Strength = float | int | Float[AnyArray, "*shape"]
-Keys = Key[Array, ""] | UInt32[Array, "2"]
 
 
-def _positive(strength: Strength, ratio: Scalar = 1.0) -> np.ndarray:
+def _positive(strength: Strength, ratio: RealScalar = 1.0) -> np.ndarray:
     strength = np.asarray(strength, float)
     if not (np.all(strength > 0) and ratio > 0):
         raise ValueError(f"strength and ratio must be positive, not {strength} and {ratio}")
     return strength
 
 
-def spiked_covariance_threshold(ratio: Scalar) -> Any:
+def spiked_covariance_threshold(ratio: RealScalar) -> Any:
     """Return the strength √a below which a spike leaves no trace in the largest eigenvalue."""
     return ratio**0.5
 
 
-def spiked_covariance_eigenvalue(strength: Strength, ratio: Scalar) -> Any:
+def spiked_covariance_eigenvalue(strength: Strength, ratio: RealScalar) -> Any:
     """Return the limit of the largest eigenvalue: (1 + θ)(1 + a/θ) for θ > √a, else the edge (1 + √a)²."""
     strength = _positive(strength, ratio)
     outlier = np.maximum(strength, ratio**0.5)
     return (1 + outlier) * (1 + ratio / outlier)
 
 
-def spiked_covariance_overlap(strength: Strength, ratio: Scalar) -> Any:
+def spiked_covariance_overlap(strength: Strength, ratio: RealScalar) -> Any:
     """Return the limit of ⟨u, v⟩² for the top eigenvector v: (1 − a/θ²)/(1 + a/θ) for θ > √a, else 0."""
     strength = _positive(strength, ratio)
     return np.maximum(1 - ratio / strength**2, 0) / (1 + ratio / strength)
@@ -66,7 +64,7 @@ def spiked_wigner_overlap(strength: Strength) -> Any:
 
 
 def spiked_covariance_data(
-    key: Keys, dimension: int, samples: int, strength: Scalar, trials: int = 1, *, entries: str = "gaussian"
+    key: AnyKey, dimension: int, samples: int, strength: RealScalar, trials: int = 1, *, entries: str = "gaussian"
 ) -> Float[np.ndarray, "t n m"]:
     """Draw data whose samples are columns of covariance I + θ e₁e₁ᵀ: the first coordinate is scaled by √(1 + θ)."""
     x = draw_entries(key, (trials, dimension, samples), entries)
@@ -75,7 +73,7 @@ def spiked_covariance_data(
 
 
 def spiked_wigner_matrix(
-    key: Keys, size: int, strength: Scalar, trials: int = 1, *, entries: str = "gaussian"
+    key: AnyKey, size: int, strength: RealScalar, trials: int = 1, *, entries: str = "gaussian"
 ) -> Float[np.ndarray, "t n n"]:
     """Draw θ uuᵀ plus a symmetric noise matrix of spectral variance one, u the flat unit vector."""
     return wigner_matrix(key, size, trials, entries=entries) + strength / size

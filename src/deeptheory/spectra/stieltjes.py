@@ -12,8 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Complex, Float
+from jaxtyping import Complex, Float
 
+from deeptheory.foundations.arrays import AnyArray, RealScalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.spectra.arguments import Numbers, complexes, floating
@@ -30,8 +31,6 @@ __all__ = [
     "total_mass",
 ]
 
-AnyArray = Array | np.ndarray
-Scalar = float | int | np.floating | Float[AnyArray, ""]
 Transform = Callable[[Any], Any]
 
 
@@ -49,7 +48,7 @@ def stieltjes_transform(
     return (shares / (points.reshape(shape) - z)).sum(points.ndim - 1)
 
 
-def marchenko_pastur_stieltjes(z: Numbers, ratio: Scalar, variance: Scalar = 1.0) -> Any:
+def marchenko_pastur_stieltjes(z: Numbers, ratio: RealScalar, variance: RealScalar = 1.0) -> Any:
     """Return the Stieltjes transform of the Marchenko–Pastur law at any z off its support, atom at zero included.
 
     The root of a s² z S² + (z − s²(1 − a)) S + 1 = 0 that vanishes at infinity: √((z − λ₋)(z − λ₊)) is a product of two
@@ -68,13 +67,13 @@ def marchenko_pastur_stieltjes(z: Numbers, ratio: Scalar, variance: Scalar = 1.0
 
 
 def marchenko_pastur_equation(
-    transform: Any, z: Any, ratio: Scalar | Float[np.ndarray, "..."], variance: Scalar = 1.0
+    transform: Any, z: Any, ratio: RealScalar | Float[np.ndarray, "..."], variance: RealScalar = 1.0
 ) -> Any:
     """Return the defect 1 + zS − s²S/(1 + a s² S) of the self-consistency equation. jagannath Sec. 6.3.1, a = 1/α."""
     return 1 + z * transform - variance * transform / (1 + ratio * variance * transform)
 
 
-def marchenko_pastur_iteration(z: Numbers, ratio: Scalar, variance: Scalar = 1.0, *, steps: int = 200) -> Any:
+def marchenko_pastur_iteration(z: Numbers, ratio: RealScalar, variance: RealScalar = 1.0, *, steps: int = 200) -> Any:
     """Solve the self-consistency equation by repeating S ← −1/(z − s²/(1 + a s² S)), from −1/z.
 
     Every step maps the upper half plane into itself, so the root is the right one; the contraction is slow near the
@@ -90,7 +89,7 @@ def marchenko_pastur_iteration(z: Numbers, ratio: Scalar, variance: Scalar = 1.0
     return value
 
 
-def inverted_density(transform: Transform, x: Numbers, epsilon: Scalar) -> Any:
+def inverted_density(transform: Transform, x: Numbers, epsilon: RealScalar) -> Any:
     """Return Im S(x + iε)/π: the density at x of the measure after a Cauchy variable of scale ε is added.
 
     It tends to the density itself as ε falls to zero. jagannath Thm 6.13.
@@ -100,7 +99,9 @@ def inverted_density(transform: Transform, x: Numbers, epsilon: Scalar) -> Any:
     return transform(floating(x) + 1j * epsilon).imag / math.pi
 
 
-def inverted_mass(transform: Transform, low: Scalar, high: Scalar, epsilon: Scalar, *, order: int = 16) -> Any:
+def inverted_mass(
+    transform: Transform, low: RealScalar, high: RealScalar, epsilon: RealScalar, *, order: int = 16
+) -> Any:
     """Return ∫ Im S(x + iε)/π dx over an interval, which tends to the mass of its inside plus half of its end points'.
 
     Gauss–Legendre nodes on panels about as wide as ε. jagannath Thm 6.13, which asks for no mass at the end points.
@@ -117,7 +118,7 @@ def inverted_mass(transform: Transform, low: Scalar, high: Scalar, epsilon: Scal
     return float((inverted_density(transform, points, epsilon) @ weights).sum() * (edges[1] - edges[0]) / 2)
 
 
-def total_mass(transform: Transform, height: Scalar) -> Any:
+def total_mass(transform: Transform, height: RealScalar) -> Any:
     """Return −iy S(iy), which tends to the mass of the measure as y grows."""
     return (-1j * height * transform(np.asarray(1j * height))).real
 

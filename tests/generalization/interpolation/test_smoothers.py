@@ -62,11 +62,6 @@ def test_nearest_distances_on_cube_and_torus():
     np.testing.assert_allclose(nearest_neighbours.nearest_distances(points)[0], np.hypot(0.45, 0.1))
 
 
-@pytest.mark.parametrize(("dimension", "volume"), [(1, 2.0), (2, np.pi), (3, 4 * np.pi / 3), (4, np.pi**2 / 2)])
-def test_ball_volume(dimension, volume):
-    assert nearest_neighbours.ball_volume(dimension) == pytest.approx(volume)
-
-
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="degree 3"):
         smoothers.polynomial_smoother(np.array([0.1, 0.2]), np.array([0.1]), degree=3)
@@ -75,4 +70,4 @@ def test_bad_input_is_named():
     with pytest.raises(ValueError, match="samples"):
         nearest_neighbours.expected_nearest_distance(1, 2)
     with pytest.raises(ValueError, match="dimension"):
-        nearest_neighbours.ball_volume(0)
+        nearest_neighbours.expected_nearest_distance(5, 0)

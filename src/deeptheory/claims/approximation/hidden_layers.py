@@ -6,7 +6,6 @@ from typing import Annotated
 import jax
 import numpy as np
 from annotated_types import Interval
-from scipy.special import gammaln
 
 from deeptheory.approximation.separation import (
     ball_density_cdf,
@@ -19,13 +18,10 @@ from deeptheory.approximation.separation import (
     unit_volume_radius,
 )
 from deeptheory.approximation.shells import Shells, two_stage_error, two_stage_network
+from deeptheory.foundations.balls import ball_volume
 from deeptheory.foundations.randomness import generator, unit_vectors
 from deeptheory.lab import Identity, Inequality, Limit, Trend, claim
 from deeptheory.lab.pictures import Curves, Dots, Line, Row
-
-
-def ball_volume(dimension):
-    return np.exp(dimension / 2 * np.log(np.pi) - gammaln(dimension / 2 + 1))
 
 
 def alternating_shells(dimension, shells=6):

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import numpy as np
 from annotated_types import Interval
-from scipy.special import gammaln
 
 from deeptheory.approximation.separation import (
     ball_density_cdf,
@@ -17,13 +16,10 @@ from deeptheory.approximation.separation import (
     tube_share,
     unit_volume_radius,
 )
+from deeptheory.foundations.balls import ball_volume
 from deeptheory.foundations.randomness import generator, unit_vectors
 from deeptheory.lab import Identity, Inequality, Limit, Share, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Line
-
-
-def ball_volume(dimension):
-    return np.exp(dimension / 2 * np.log(np.pi) - gammaln(dimension / 2 + 1))
 
 
 def over_slices(distance, dimension, radius):

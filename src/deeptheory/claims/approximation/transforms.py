@@ -13,15 +13,10 @@ from deeptheory.approximation.transforms import (
     inverse_fourier_transform,
     transform_of_gradient,
 )
-from deeptheory.lab import Identity, claim
+from deeptheory.lab import Identity, claim, parts
 from deeptheory.lab.pictures import Curves, Line, Row
 
 COUNT, SPACING = 128, 0.2
-
-
-def parts(values):
-    """Real and imaginary parts, as numbers to be compared."""
-    return np.stack([np.real(values), np.imag(values)])
 
 
 @claim(
@@ -80,7 +75,7 @@ def fourier_transform_rules(
         "transform of a convolution": Identity(
             parts(fourier_transform(direct, SPACING)),
             parts(product),
-            along={"part": ["real", "imaginary"], "frequency": f},
+            along={"frequency": f, "part": ["real", "imaginary"]},
             aside={"correlation": parts(np.conj(waves @ g) * (waves @ h)), "factors": np.abs([waves @ g, waves @ h])},
             **close,
         ),
@@ -95,7 +90,7 @@ def fourier_transform_rules(
 
 @fourier_transform_rules.control("the other sign in the exponent", of="transform of a shifted bump")
 def conjugated(evidence):
-    return replace(evidence, right=evidence.right * np.array([1.0, -1.0])[:, None, None])
+    return replace(evidence, right=evidence.right * np.array([1.0, -1.0]))
 
 
 @fourier_transform_rules.control("iω f̂, the rule of angular frequencies", of="transform of its gradient")
@@ -125,7 +120,7 @@ def product_of_transforms(pieces):
     t, f = seen.aside["position"], found.along["frequency"]
     left = [Line(name, t, each) for name, each in zip(("g", "h"), seen.aside["factors"], strict=True)]
     right = [Line(name, f, each) for name, each in zip(("g", "h"), found.aside["factors"], strict=True)]
-    result = np.hypot(*found.left)
+    result = np.linalg.norm(found.left, axis=-1)
     return Row(
         [
             Curves([*left, Line("g ∗ h", t, seen.left[0])], x="position x", y="value", xs=(-5, 6)),

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
 
+from deeptheory.claims.implicit_bias.homogeneous import sine
 from deeptheory.foundations.randomness import generator
 from deeptheory.implicit_bias.homogeneous_training import homogeneous_flow
 from deeptheory.implicit_bias.margins import largest_margin
@@ -35,11 +36,6 @@ def apart(draw, count, dimension):
 def power_sum(points, degree):
     """Outputs Σⱼ⟨wⱼ, x⟩^α of two units, at every point."""
     return lambda weights: jnp.sum((points @ weights.reshape(2, -1).T) ** degree, axis=1)
-
-
-def sine(direction, force):
-    cosine = direction @ force / np.linalg.norm(direction) / np.linalg.norm(force)
-    return np.sqrt(max(0.0, 1 - cosine**2))
 
 
 @claim(

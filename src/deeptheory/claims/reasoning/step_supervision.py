@@ -10,11 +10,11 @@ from annotated_types import Interval
 
 from deeptheory.architectures.language_models import init_language_model
 from deeptheory.architectures.token_training import train_on_tokens
+from deeptheory.foundations.bits import all_bits
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Inequality, claim
 from deeptheory.lab.pictures import Curves, Level, seen
 from deeptheory.reasoning.step_supervision import (
-    all_bits,
     lines_of_thought,
     running_parity,
     silent_thoughts,

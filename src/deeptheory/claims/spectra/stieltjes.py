@@ -1,16 +1,16 @@
-"""Resolvents, Stieltjes transforms, the way back from them, and the equation of the Marchenko–Pastur law."""
+"""Stieltjes transforms: the measure recovered from them, and convergence of the one told by the other."""
 
 from dataclasses import replace
 from typing import Annotated
 
 import jax
 import numpy as np
-import scipy.linalg
 from annotated_types import Interval
 
+from deeptheory.claims.spectra.resolvents import PLACES
 from deeptheory.foundations.randomness import generator
-from deeptheory.lab import Exact, Identity, Inequality, Law, Limit, Probability, Rate, Sizes, Trials, claim, parts
-from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, power_law, seen
+from deeptheory.lab import Identity, Inequality, Limit, Probability, Rate, Sizes, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, power_law, seen
 from deeptheory.spectra.entries import draw_entries
 from deeptheory.spectra.marchenko_pastur import (
     marchenko_pastur_atom,
@@ -19,17 +19,10 @@ from deeptheory.spectra.marchenko_pastur import (
     marchenko_pastur_pdf,
     spectral_distance,
 )
-from deeptheory.spectra.resolvents import contour_function, contour_weight, resolvent, spectral_function
-from deeptheory.spectra.spectral_measure import (
-    empirical_cdf,
-    escaping_mass,
-    linear_statistic,
-    sample_covariance_eigenvalues,
-)
+from deeptheory.spectra.spectral_measure import escaping_mass, sample_covariance_eigenvalues
 from deeptheory.spectra.stieltjes import (
     inverted_density,
     inverted_mass,
-    marchenko_pastur_equation,
     marchenko_pastur_iteration,
     marchenko_pastur_stieltjes,
     stieltjes_difference_bound,
@@ -37,8 +30,6 @@ from deeptheory.spectra.stieltjes import (
     total_mass,
 )
 
-PLACES = np.asarray([1 + 0.5j, 0.3 + 0.1j, -0.5 + 0.2j, 2.5 - 0.3j, 6 + 2j])
-"""Points off the real line, in both half planes, over the spectrum and beside it."""
 ANGLES = (np.arange(4000) + 0.5) * np.pi / 4000
 VARIANCE = 1.7
 
@@ -50,115 +41,6 @@ def integrated(function, ratio, variance=VARIANCE):
     weights = np.asarray(marchenko_pastur_pdf(x, ratio, variance)) * (high - low) / 2 * np.sin(ANGLES) * np.pi / 4000
     atom = float(marchenko_pastur_atom(ratio))
     return (function(x) * weights).sum(-1) + (atom * function(np.zeros(1))[..., 0] if atom else 0)
-
-
-@claim(
-    items={
-        "J6.3": ("moments as traces", "eigenvalues counted", "counted up to and including"),
-        "J6.6": ("functions by contour integrals", "contour integrals in steps", "traces as means"),
-        "J6.7": ("transform as a trace", "transform below the line"),
-    },
-    says=r"The spectral measure of $W$ has moments $\frac1N\operatorname{tr}W^k$ and Stieltjes transform "
-    r"$\frac1N\operatorname{tr}(W-z)^{-1}$. The integral $\frac1{2\pi i}\oint f(z)(z-A)^{-1}dz$ around the spectrum "
-    r"is $f(A)$, and $\frac1N\operatorname{tr}f(A)$ the mean of $f$ over the eigenvalues.",
-    needs="a symmetric matrix; f analytic inside a circle that no eigenvalue lies on",
-    symbols={
-        r"\text{spectral measure}": r"gives $(-\infty,x]$ the share of eigenvalues up to and including $x$",
-        r"W,A": r"symmetric $N\times N$ matrices",
-        r"z": "a complex number that is no eigenvalue",
-        r"f": "a function that is analytic inside the contour",
-    },
-    why=r"In a basis of eigenvectors every statement is one about a single eigenvalue: its powers, $1/(\lambda-z)$, "
-    r"and Cauchy's formula for $f(\lambda)$, which gives $f(\lambda)$ inside the contour and nothing outside. So the "
-    r"same integral makes the exponential, the root, and the projection on the part of the spectrum inside. With "
-    r"equal steps round a circle, at the $n$-th roots of $-1$, the projection is $1/(1+u^n)$ at an eigenvalue $u$ "
-    r"radii from the centre: the error falls geometrically in $n$.",
-    notice=r"What the integral around the upper group gives an eigenvalue, by its place: nearly one inside the circle "
-    r"and nothing outside. The more steps, the sharper the wall; eight already part the two groups. With $A-z$ for "
-    r"$z-A$ the sign is wrong.",
-)
-def functions_of_a_matrix(key, *, size: Annotated[int, Interval(ge=4, le=200)] = 24):
-    draw = generator(key)
-    x = draw_entries(key, (size, 2 * size))
-    covariance, values = x @ x.T / (2 * size), sample_covariance_eigenvalues(x)
-    orders = np.arange(1, 7)
-    powers = np.asarray([np.trace(np.linalg.matrix_power(covariance, k)) / size for k in orders])
-    levels = np.linspace(0.05, 3, 40)
-    # Sylvester: as many eigenvalues lie below c as there are negative ones in the block-diagonal factor of W − c.
-    negative = [(np.linalg.eigvalsh(scipy.linalg.ldl(covariance - c * np.eye(size))[1]) < 0).sum() for c in levels]
-    # At the eigenvalues themselves: each counts itself, and whole numbers come with ties.
-    whole = draw.integers(0, 5, size)
-    ties = empirical_cdf(np.asarray(whole, float), np.arange(5.0)), empirical_cdf(values, values)
-    counted = np.append(np.cumsum(np.bincount(whole, minlength=5)), np.arange(1, size + 1))
-    rotation = np.linalg.qr(draw.standard_normal((size, size)))[0]
-    spectrum = np.concatenate([draw.uniform(0.5, 1, size // 2), draw.uniform(2.5, 3, size - size // 2)])
-    matrix = rotation * spectrum @ rotation.T
-    matrix = (matrix + matrix.T) / 2
-    # Centre and radius: the circle stays clear of the branch point of the root; the last holds the upper group only.
-    circles = {"exp": (np.exp, 1.75, 1.5), "root": (np.sqrt, 1.75, 1.5), "upper": (np.ones_like, 2.75, 0.9)}
-    contours = np.asarray([contour_function(matrix, *circle, nodes=400) for circle in circles.values()])
-    upper = [spectral_function(matrix, f) for f in (np.exp, np.sqrt, lambda value: (value > 1.75).astype(float))]
-    sums = [linear_statistic(spectrum, f) for f in (np.exp, np.sqrt)]
-    few = np.asarray([2, 5, 8, 16])
-    inside = [np.diag(rotation.T @ contour_function(matrix, np.ones_like, 2.75, 0.9, nodes=n) @ rotation) for n in few]
-    weights = [contour_weight(spectrum, 2.75, 0.9, nodes=int(n)) for n in few]
-    traces = np.asarray([np.trace(resolvent(covariance, z)) / size for z in PLACES])
-    transform = stieltjes_transform(values, PLACES)
-    mirrored = stieltjes_transform(values, PLACES.conj())
-    return {
-        "moments as traces": Identity(linear_statistic(values, lambda v: v ** orders[:, None]), powers, size=size),
-        "eigenvalues counted": Exact(np.asarray(negative), np.rint(size * empirical_cdf(values, levels)).astype(int)),
-        "counted up to and including": Exact(np.rint(size * np.concatenate(ties)).astype(int), counted),
-        "functions by contour integrals": Identity(
-            parts(contours), parts(np.asarray(upper)), scale=np.exp(3.0), condition=10.0, size=size
-        ),
-        "contour integrals in steps": Identity(
-            parts(inside),
-            parts(weights),
-            scale=1.0,
-            condition=10.0,
-            size=size,
-            along={"nodes": few},
-            aside={"spectrum": spectrum},
-        ),
-        "traces as means": Identity(
-            np.trace(np.real(contours[:2]), axis1=1, axis2=2) / size, np.asarray(sums), size=400.0
-        ),
-        "transform as a trace": Identity(parts(traces), parts(transform), scale=10.0, size=size),
-        "transform below the line": Identity(parts(mirrored), parts(transform.conj()), scale=10.0, size=size),
-    }
-
-
-@functions_of_a_matrix.control("(A − z) in the contour integral", of="functions by contour integrals")
-def printed_sign(evidence):
-    return replace(evidence, left=-evidence.left)
-
-
-@functions_of_a_matrix.control("the trace without 1/N", of="transform as a trace")
-def printed_trace(evidence):
-    return replace(evidence, left=evidence.left * evidence.size)
-
-
-@functions_of_a_matrix.control(
-    "f(W)/N in place of its trace's mean: the largest eigenvalue's powers", of="moments as traces"
-)
-def largest_only(evidence):
-    return replace(evidence, right=evidence.right[0] ** np.arange(1, 7))
-
-
-@functions_of_a_matrix.picture
-def projection_by_a_contour(pieces):
-    """What the contour integral around the upper eigenvalues gives each of them, for a few numbers of steps."""
-    found, grid = pieces["contour integrals in steps"], np.linspace(0.3, 4.2, 400)
-
-    def weight(nodes):
-        return np.real(contour_weight(grid, 2.75, 0.9, nodes=int(nodes)))
-
-    marks: list[Line | Dots | Level] = [Level("circle begins", x=2.75 - 0.9), Level("and ends", x=2.75 + 0.9)]
-    for nodes, values in zip(found.along["nodes"], np.asarray(found.left)[..., 0], strict=True):
-        marks += [Line(f"{nodes} steps", grid, weight(nodes)), Dots(f"{nodes} steps", found.aside["spectrum"], values)]
-    marks.append(Line("", grid, -weight(found.along["nodes"][-1]), rival="(A − z) in the integral"))
-    return Curves(marks, x="eigenvalue", y="what the integral gives", ys=(-1.3, 1.5))
 
 
 @claim(
@@ -404,146 +286,3 @@ def two_kinds_of_convergence(pieces):
 @stieltjes_continuity.control("D/v, half the bound", of="the constant 2")
 def half_the_bound(evidence):
     return replace(evidence, right=evidence.right / 2)
-
-
-NEGATIVE = np.asarray([0.05, 0.5, 2.0])
-"""Ridges: the transform is read at minus these."""
-
-
-@claim(
-    items={
-        "J6.10": ("equation of the law", "transform by quadrature", "transform by iteration", "defect on matrices"),
-        "J7.6": ("closed form as printed", "limit at the origin", "traces of matrices"),
-    },
-    consistency=(
-        "equation of the law",
-        "transform by quadrature",
-        "transform by iteration",
-        "transform on the negative axis",
-    ),
-    says=r"The Stieltjes transform of the Marchenko–Pastur law of ratio $1/\alpha$ solves "
-    r"$1+zS=s^2S/(1+s^2S/\alpha)$; that of a sample covariance does up to order $1/N$. At $-z$, for $s=1$ and "
-    r"$\gamma=1/\alpha$, it is $[-(1-\gamma+z)+\sqrt{(1-\gamma+z)^2+4\gamma z}]/(2\gamma z)$, the limit of "
-    r"$\frac1p\operatorname{tr}(\hat\Sigma+z)^{-1}$.",
-    needs=r"$\operatorname{Im}S>0$ where $\operatorname{Im}z>0$ selects the root",
-    full=dict(sizes=(50, 100, 200, 400), trials=384),
-    symbols={
-        r"S": r"the Stieltjes transform $S(z)=\int(x-z)^{-1}d\mu(x)$ of a law $\mu$ of eigenvalues",
-        r"\alpha": "samples per dimension",
-        r"z": r"first a number off the spectrum; where the transform is read at $-z$, a ridge $z>0$",
-        r"s^2": "the variance of the entries",
-        r"N, p": "the dimension, by either name",
-        r"\gamma": "dimension over samples",
-        r"\hat\Sigma": "the sample covariance",
-    },
-    why=r"$S(z)$ is the mean diagonal entry of $(\hat\Sigma-z)^{-1}$. Take one sample out of $\hat\Sigma$: the rest is "
-    "independent of it, so the quadratic form by which its return changes the inverse is nearly a trace, the very "
-    "transform one wants. So $S$ is given by itself, in a quadratic equation. Of its two roots the "
-    r"transform is the one that is small at infinity and positive below the spectrum. As $z\to0$ that root "
-    r"tends to $1/(1-\gamma)$ for $\gamma<1$; for $\gamma>1$ it grows like $(1-1/\gamma)/z$, since so large a "
-    r"share of the eigenvalues is zero.",
-    notice=r"Traces of inverses of matrices, means over draws of the largest size, lie on the formula. With more "
-    "samples than dimensions the curve levels off as the ridge is taken away; with fewer it grows like 1/z, for "
-    "then some eigenvalues are zero.",
-)
-def self_consistency(key, *, sizes: Sizes = (20, 40, 80, 120), trials: Trials = 384):
-    ratios = np.asarray([0.3, 0.8, 2.5])
-    closed = np.asarray([marchenko_pastur_stieltjes(PLACES, a, VARIANCE) for a in ratios])
-    defect = marchenko_pastur_equation(closed, PLACES, ratios[:, None], VARIANCE)
-    exact = np.asarray([integrated(lambda x: 1 / (x - PLACES[:, None]), a) for a in ratios])
-    iterated = np.asarray([marchenko_pastur_iteration(PLACES, a, VARIANCE, steps=3000) for a in ratios])
-    below = np.asarray([marchenko_pastur_stieltjes(-NEGATIVE, a, VARIANCE) for a in ratios])
-    direct = np.asarray([integrated(lambda x: 1 / (x + NEGATIVE[:, None]), a) for a in ratios])
-    tiny = 1e-10
-    start = [marchenko_pastur_stieltjes(-tiny, a).real * (tiny if a > 1 else 1) for a in ratios]
-    z, cases = PLACES[0], ((0.5, "rademacher"), (2.0, "student"))
-    traces, found = np.empty((len(sizes), len(cases), len(NEGATIVE), trials)), np.empty((len(sizes), trials), complex)
-    limits = np.asarray([marchenko_pastur_stieltjes(-NEGATIVE, gamma).real for gamma, _ in cases])
-    for i, j in np.ndindex(len(sizes), len(cases)):
-        size, (gamma, entries) = sizes[i], cases[j]
-        x = draw_entries(jax.random.fold_in(key, 2 * i + j), (trials, size, round(size / gamma)), entries)
-        values = sample_covariance_eigenvalues(x)
-        # The mean of tr W/N is one: its fluctuation is taken off, with the derivative of the transform in the scale.
-        ends = [marchenko_pastur_stieltjes(-NEGATIVE, gamma, scale).real for scale in (0.99, 1.01)]
-        slope = (ends[1] - ends[0]) / 0.02
-        traces[i, j] = (np.real(stieltjes_transform(values, -NEGATIVE)) - slope * (values.mean(1) - 1)[:, None]).T
-        if j == 0:
-            found[i] = stieltjes_transform(values, z)
-    residual, exchanged = (abs(marchenko_pastur_equation(found, z, a)) for a in (cases[0][0], 1 / cases[0][0]))
-    # The formula of the book, letter by letter, beside an integral over the density.
-    gammas = ratios[:, None]
-    printed = -(1 - gammas + NEGATIVE) + np.sqrt((1 - gammas + NEGATIVE) ** 2 + 4 * gammas * NEGATIVE)
-    unit = np.asarray([integrated(lambda x: 1 / (x + NEGATIVE[:, None]), a, 1.0) for a in ratios])
-    return {
-        "equation of the law": Identity(parts(1 + PLACES * closed), parts(1 + PLACES * closed - defect), scale=10.0),
-        "transform by quadrature": Identity(
-            parts(closed), parts(exact), scale=10.0, size=4000.0, along={"ratio": ratios}
-        ),
-        "transform by iteration": Identity(parts(closed), parts(iterated), scale=10.0, error=1e-11),
-        "defect on matrices": Rate(
-            np.asarray(sizes), residual, exponent=-1.0, rivals=(-0.5,), aside={"exchanged": exchanged}
-        ),
-        "transform on the negative axis": Identity(parts(below), parts(direct), scale=10.0, size=4000.0),
-        "closed form as printed": Identity(
-            printed / (2 * gammas * NEGATIVE), unit, scale=10.0, size=4000.0, along={"gamma": ratios, "z": NEGATIVE}
-        ),
-        "limit at the origin": Identity(
-            np.asarray(start), [1 / 0.7, 1 / 0.2, 0.6], error=1e-7, along={"gamma": ratios}
-        ),
-        "traces of matrices": Law(
-            limits,
-            traces,
-            along={"case": np.asarray([f"γ = {g:g}, {law}" for g, law in cases]), "z": NEGATIVE},
-            sizes=sizes,
-            order=1.0,
-            aside={"gamma": np.asarray([g for g, _ in cases])},
-        ),
-    }
-
-
-@self_consistency.control("α for 1/α in the equation", of="defect on matrices")
-def exchanged_ratio(evidence):
-    return replace(evidence, y=evidence.aside["exchanged"])
-
-
-def of_inner_products(transform, gamma, z):
-    """The transform at −z of the n × n matrix XᵀX/n, which shares the nonzero eigenvalues of the p × p covariance."""
-    return gamma * transform + (1 - gamma) / z
-
-
-@self_consistency.control("the trace over the n × n matrix of inner products", of="closed form as printed")
-def companion_form(evidence):
-    gamma, z = evidence.along["gamma"][:, None], evidence.along["z"]
-    return replace(evidence, left=of_inner_products(evidence.left, gamma, z))
-
-
-@self_consistency.control("for matrices too, the trace over the n × n one", of="traces of matrices")
-def companion_of_matrices(evidence):
-    gamma, z = evidence.aside["gamma"][:, None], evidence.along["z"]
-    return replace(evidence, predicted=of_inner_products(evidence.predicted, gamma, z))
-
-
-@self_consistency.picture
-def traces_along_the_ridge(pieces):
-    """The normalised trace of (Σ̂ + z)⁻¹ against the ridge z: the formula, and matrices of the largest size."""
-    found, z = pieces["traces of matrices"], np.geomspace(0.02, 4, 160)
-    marks = []
-    for j, gamma in enumerate(found.aside["gamma"]):
-        curve = np.real(marchenko_pastur_stieltjes(-z, gamma))
-        marks += [
-            Line(f"γ = {gamma:g}", z, curve),
-            seen(f"γ = {gamma:g}", found.along["z"], found.observed[-1][j]),
-        ]
-    return Curves(marks, x="ridge z", y="trace of (Σ̂ + z)⁻¹ over p", log="xy")
-
-
-@self_consistency.control("the other root of the quadratic", of="transform by quadrature")
-def other_root(evidence):
-    first = evidence.left[..., 0] + 1j * evidence.left[..., 1]
-    second = 1 / (evidence.along["ratio"][:, None] * VARIANCE * PLACES * first)
-    return replace(evidence, left=parts(second))
-
-
-@self_consistency.control("below one, 1 − 1/γ for the limit of S at the origin", of="limit at the origin")
-def exchanged_origins(evidence):
-    return replace(evidence, right=1 - 1 / evidence.along["gamma"])

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 
@@ -109,7 +110,7 @@ def best_cover_deviation(lipschitz: float, dimension: int, samples: int, delta: 
     return float(np.exp(found.x)), float(found.fun)  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def squared_loss_lipschitz(x: Float[Array | np.ndarray, " k"], y: float) -> float:
+def squared_loss_lipschitz(x: Float[AnyArray, " k"], y: float) -> float:
     """How fast (w·x − y)² can change with w in the unit ball: 2(‖x‖ + |y|)‖x‖, reached at w = −sign(y)·x/‖x‖.
 
     Over all of ℝᵏ there is no such constant. Reference: arora Prob. 5.2.3.
@@ -119,9 +120,9 @@ def squared_loss_lipschitz(x: Float[Array | np.ndarray, " k"], y: float) -> floa
 
 
 def two_layer_gradient_norm(
-    first: Float[Array | np.ndarray, "h k"],
-    second: Float[Array | np.ndarray, " h"],
-    x: Float[Array | np.ndarray, " k"],
+    first: Float[AnyArray, "h k"],
+    second: Float[AnyArray, " h"],
+    x: Float[AnyArray, " k"],
     y: float,
 ) -> float:
     """Norm of the gradient of (f − y)² for f = Σ aⱼ·relu(wⱼ·x), in all parameters, without automatic differentiation.
@@ -135,7 +136,7 @@ def two_layer_gradient_norm(
 
 
 def loss_change(
-    loss: Callable[[Array], Array], at: Float[Array | np.ndarray, " k"], radius: float, *, steps: int = 50
+    loss: Callable[[Array], Array], at: Float[AnyArray, " k"], radius: float, *, steps: int = 50
 ) -> Float[Array, ""]:
     """Largest |loss(w) − loss(at)| found within `radius` of `at`, by projected ascent from both signs of the gradient.
 

@@ -8,6 +8,7 @@ Reference: lucchi Secs. 8.1 and 8.2; arora Thm 5.2.1.
 import numpy as np
 from jaxtyping import Array, Float, Key, Num
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.concentration import hoeffding_radius, log_binomial_deviation, log_binomial_tail
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, inside
@@ -23,7 +24,7 @@ __all__ = [
     "union_deviation",
 ]
 
-Numbers = float | int | Num[Array | np.ndarray, "..."] | np.number
+Numbers = float | int | Num[AnyArray, "..."] | np.number
 
 
 def misclassification_risk(weights: Float[np.ndarray, " atoms"], predictions, labels) -> float:

@@ -11,8 +11,9 @@ from math import comb
 from typing import Annotated
 
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Bool, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 
@@ -61,7 +62,7 @@ def rectangle_dichotomies(points: Points) -> Dichotomies:
     return np.array(found)
 
 
-def linearly_separable(points: Float[Array | np.ndarray, "n d"], labels: Float[Array | np.ndarray, " n"]) -> bool:
+def linearly_separable(points: Float[AnyArray, "n d"], labels: Float[AnyArray, " n"]) -> bool:
     """Say whether a hyperplane (with offset) separates labels ±1: feasibility of yᵢ(w·xᵢ + b) ≥ 1, a linear program.
 
     Reference: Boyd and Vandenberghe, Convex Optimization (2004), Sec. 8.6.1.

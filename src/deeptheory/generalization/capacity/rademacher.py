@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.bits import all_bits
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 
@@ -34,7 +35,7 @@ def all_signs(n: int) -> Float[np.ndarray, "draws n"]:
     """The 2ⁿ rows of signs."""
     if not 1 <= n <= 20:
         raise ValueError(f"all signs are enumerated for 1 to 20 points, got {n}")
-    return 1.0 - 2 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
+    return 1.0 - 2 * all_bits(n)
 
 
 def exact_complexity(supremum: Supremum, n: int) -> float:

@@ -4,8 +4,9 @@ Reference: lucchi Sec. 8.4; arora Sec. 5.3; handbook Sec. 7.4; Bartlett and Mend
 """
 
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Float, Num
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.concentration import hoeffding_radius
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
@@ -21,7 +22,7 @@ __all__ = [
     "vc_complexity",
 ]
 
-Numbers = float | int | Num[Array | np.ndarray, "..."] | np.number
+Numbers = float | int | Num[AnyArray, "..."] | np.number
 
 
 def linear_complexity(inputs: Float[np.ndarray, "n d"], radius: float = 1.0) -> float:
@@ -58,9 +59,7 @@ def frobenius_network_complexity(samples: Numbers, layers: int, radius: float) -
     return (2 * radius) ** layers / np.sqrt(np.asarray(samples, float))
 
 
-def label_energy(
-    gram: Float[Array | np.ndarray, "n n"], labels: Float[Array | np.ndarray, "*batch n"]
-) -> Float[np.ndarray, "*batch"]:
+def label_energy(gram: Float[AnyArray, "n n"], labels: Float[AnyArray, "*batch n"]) -> Float[np.ndarray, "*batch"]:
     """yᵀG⁺y, the squared norm of the smallest function that fits the labels in the range of G.
 
     Of the tangent kernel it is the squared distance that the weights of the linearized network travel from zero
@@ -72,7 +71,7 @@ def label_energy(
 
 
 def kernel_label_complexity(
-    gram: Float[Array | np.ndarray, "n n"], labels: Float[Array | np.ndarray, "*batch n"]
+    gram: Float[AnyArray, "n n"], labels: Float[AnyArray, "*batch n"]
 ) -> Float[np.ndarray, "*batch"]:
     """√(2·yᵀG⁺y·tr G)/n, the capacity of the ball just large enough to interpolate the labels; the same for cG.
 

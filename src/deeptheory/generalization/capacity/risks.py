@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from scipy.special import gammaln, xlogy
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.filters import ridge_filter, spectral_operator
 from deeptheory.foundations.guards import affordable
@@ -27,8 +28,6 @@ __all__ = [
     "multinomial_chances",
     "ridge_path",
 ]
-
-AnyArray = Array | np.ndarray
 
 
 class LinearProblem(NamedTuple):

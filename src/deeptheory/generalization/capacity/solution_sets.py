@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.networks.mlp import MLP
 
 __all__ = ["interpolate", "network_answers", "null_space", "weight_count"]
 
-AnyArray = Array | np.ndarray
 Residuals = Callable[[Float[AnyArray, " k"]], Float[Array, " n"]]
 
 

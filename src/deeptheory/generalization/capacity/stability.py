@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Num
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 
@@ -36,11 +37,11 @@ SAMPLES = 20_000
 
 def coupled_sgd(
     gradient: Callable[[Parameters, Float[Array, " k"]], Parameters],
-    start: Float[Array | np.ndarray, " d"],
-    data: Float[Array | np.ndarray, "n k"],
-    replaced: Float[Array | np.ndarray, "n k"],
-    indices: Int[Array | np.ndarray, "runs steps"],
-    step_sizes: Float[Array | np.ndarray, " steps"],
+    start: Float[AnyArray, " d"],
+    data: Float[AnyArray, "n k"],
+    replaced: Float[AnyArray, "n k"],
+    indices: Int[AnyArray, "runs steps"],
+    step_sizes: Float[AnyArray, " steps"],
 ) -> tuple[Float[Array, "runs d"], Float[Array, "runs d"]]:
     """Last iterates of SGD on two data sets, with the same example numbers drawn in both.
 

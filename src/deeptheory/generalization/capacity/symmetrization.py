@@ -8,8 +8,9 @@ Reference: lucchi Thm 62; arora Sec. 5.3.
 """
 
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 
@@ -21,7 +22,6 @@ __all__ = [
     "walk_law",
 ]
 
-AnyArray = Array | np.ndarray
 Values = Float[AnyArray, "functions k"]
 Law = Float[AnyArray, " k"]
 

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.concentration import log_binomial_coefficient, log_hoeffding
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
@@ -30,7 +31,6 @@ __all__ = [
     "walk_until_one",
 ]
 
-AnyArray = Array | np.ndarray
 Numbers = float | int | np.number | Float[AnyArray, "..."]
 
 

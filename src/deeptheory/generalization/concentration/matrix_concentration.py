@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.concentration import log_bernstein
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
@@ -24,7 +25,6 @@ __all__ = [
     "spectral_norms",
 ]
 
-AnyArray = Array | np.ndarray
 Numbers = float | int | np.number | Float[AnyArray, "..."]
 
 

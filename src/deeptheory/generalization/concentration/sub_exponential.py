@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 from scipy.optimize import brentq, minimize_scalar
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 
@@ -38,7 +39,6 @@ __all__ = [
     "variance_proxy",
 ]
 
-AnyArray = Array | np.ndarray
 Numbers = float | int | np.number | Float[AnyArray, "..."]
 
 

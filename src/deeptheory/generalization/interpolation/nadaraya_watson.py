@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Float, Num
 from scipy.spatial.distance import cdist, pdist
 
+from deeptheory.foundations.balls import ball_volume
 from deeptheory.foundations.entrances import doors
-from deeptheory.generalization.interpolation.nearest_neighbours import ball_volume
 from deeptheory.generalization.interpolation.ridgeless import BiasVariance
 
 __all__ = [

@@ -10,16 +10,10 @@ from jaxtyping import Float
 from scipy.spatial import KDTree
 from scipy.special import gammaln
 
+from deeptheory.foundations.balls import ball_volume
 from deeptheory.foundations.entrances import doors
 
-__all__ = ["ball_volume", "expected_nearest_distance", "nearest_distances", "neighbour_weights"]
-
-
-def ball_volume(dimension: int) -> float:
-    """Return the volume of the unit ball, π^{d/2}/Γ(d/2 + 1)."""
-    if dimension < 1:
-        raise ValueError(f"dimension must be at least 1, not {dimension}")
-    return math.pi ** (dimension / 2) / math.gamma(dimension / 2 + 1)
+__all__ = ["expected_nearest_distance", "nearest_distances", "neighbour_weights"]
 
 
 def neighbour_weights(
@@ -59,6 +53,8 @@ def expected_nearest_distance(samples: int, dimension: int) -> float:
     """
     if samples < 2:
         raise ValueError(f"samples must be at least 2, not {samples}")
+    if dimension < 1:
+        raise ValueError(f"dimension must be at least 1, not {dimension}")
     power = 1 / dimension
     ratio = math.exp(gammaln(samples) - gammaln(samples + power))
     return ball_volume(dimension) ** -power * math.gamma(1 + power) * ratio

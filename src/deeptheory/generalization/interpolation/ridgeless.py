@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Float
 
 from deeptheory.foundations import guards as ranges
+from deeptheory.foundations.arrays import AnyArray, Scalar
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.filters import nonzero
 
@@ -29,9 +30,6 @@ __all__ = [
     "ols_variance",
     "overparameterized_minimum",
 ]
-
-AnyArray = Array | np.ndarray
-Scalar = float | int | Num[AnyArray, ""]
 
 
 class BiasVariance(NamedTuple):

@@ -7,15 +7,14 @@ Reference: jagannath Ch. 5 Sec. 1; Hastie, Tibshirani and Friedman, The Elements
 """
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.generalization.interpolation.polynomials import legendre_features
 from deeptheory.generalization.interpolation.ridgeless import BiasVariance
 
 __all__ = ["optimism", "polynomial_smoother", "smoother_bias_variance", "training_error"]
-
-AnyArray = Array | np.ndarray
 
 
 def smoother_bias_variance(

@@ -7,8 +7,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.generalization.league.network import AT_ONCE, Network, changed_bits
 from deeptheory.generalization.league.table import Entry
 from deeptheory.generalization.networks.compression import rounded, rounded_bits
@@ -109,7 +110,7 @@ def shorter_networks(tree: Any, start: Any) -> Iterator[Shorter]:
 def compressed_row(
     network: Network,
     inputs: Any,
-    labels: Int[Array | np.ndarray, " n"],
+    labels: Int[AnyArray, " n"],
     delta: float,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Entry:

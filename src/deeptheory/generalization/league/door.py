@@ -8,8 +8,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Num
+from jaxtyping import Float, Int, Num
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.generalization.league.network import (
     ModelLayers,
     Network,
@@ -32,8 +33,8 @@ __all__ = [
 FEWEST = 8
 """Training examples from which on all bounds of the league are proved."""
 
-Inputs = Num[Array | np.ndarray, "n ..."]
-Labels = Int[Array | np.ndarray, " n"]
+Inputs = Num[AnyArray, "n ..."]
+Labels = Int[AnyArray, " n"]
 
 WRAPPED = {
     "torch.": "a torch module is passed as a function: lambda x: module(torch.tensor(np.array(x))).detach().numpy()",
@@ -178,7 +179,7 @@ def checked_layers(network: Network, layers: Any, width: int, height: int) -> Mo
     return replace(given, parameters=network.numbers, bits=network.bits, outside=outside)
 
 
-def repeated_inputs(inputs: Inputs, held: Num[Array | np.ndarray, "m ..."]) -> int:
+def repeated_inputs(inputs: Inputs, held: Num[AnyArray, "m ..."]) -> int:
     """How many test inputs are training inputs too, beyond what a law with atoms would do: 0 unless data are shared.
 
     Where the inputs repeat themselves within the training data, fresh ones repeat them as often.

@@ -9,7 +9,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Float, Num
+
+from deeptheory.foundations.arrays import AnyArray
 
 __all__ = [
     "ModelLayers",
@@ -53,7 +55,7 @@ class ModelLayers:
         fit = all(after.shape[1] == before.shape[0] for before, after in pairwise(self.matrices))
         return fit and not self.convolutions
 
-    def chain(self, inputs: Num[Array | np.ndarray, "n ..."]) -> Float[np.ndarray, "n k"] | None:
+    def chain(self, inputs: Num[AnyArray, "n ..."]) -> Float[np.ndarray, "n k"] | None:
         """Outputs of these layers one after the other, ReLU between, in double precision; None if they do not fit."""
         width = int(np.prod(np.shape(inputs)[1:]))
         if not self.matrices or not self.in_order or self.matrices[0].shape[1] != width:
@@ -91,14 +93,14 @@ class Network:
         """Bits of the tree as it is stored."""
         return stored_bits(self.tree)
 
-    def outputs(self, tree: Any, inputs: Num[Array | np.ndarray, "n ..."]) -> np.ndarray:
+    def outputs(self, tree: Any, inputs: Num[AnyArray, "n ..."]) -> np.ndarray:
         """Outputs for all inputs, a bounded number of them at a time."""
         parts = [np.asarray(self.call(tree, inputs[at : at + AT_ONCE])) for at in range(0, len(inputs), AT_ONCE)]
         return np.concatenate(parts)
 
 
 @eqx.filter_jit
-def _mapped(model: Any, inputs: Num[Array | np.ndarray, "n ..."]) -> Any:
+def _mapped(model: Any, inputs: Num[AnyArray, "n ..."]) -> Any:
     return jax.vmap(model)(inputs)
 
 

@@ -8,8 +8,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.league.network import ModelLayers, Network, changed_bits
 from deeptheory.generalization.league.table import Entry
@@ -39,7 +40,7 @@ HELD = 1_000_000
 TRIED = 2000
 """Answers that suffice to choose a noise level."""
 
-Labels = Int[Array | np.ndarray, " n"]
+Labels = Int[AnyArray, " n"]
 Levels = tuple[int, ...]
 
 

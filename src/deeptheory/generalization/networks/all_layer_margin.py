@@ -11,8 +11,9 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.generalization.networks.norms import margins, relu_network, spectral_norm
 
@@ -25,9 +26,9 @@ __all__ = [
     "perturbed_outputs",
 ]
 
-Layers = Sequence[Float[Array | np.ndarray, "_out _in"]]
-Inputs = Float[Array | np.ndarray, "n d"]
-Labels = Int[Array | np.ndarray, " n"]
+Layers = Sequence[Float[AnyArray, "_out _in"]]
+Inputs = Float[AnyArray, "n d"]
+Labels = Int[AnyArray, " n"]
 
 
 def perturbed_outputs(
@@ -58,9 +59,7 @@ def _slopes(layers, kept, perturbations, direction):
     return found[::-1]
 
 
-def linear_layer_margins(
-    layer: Float[Array | np.ndarray, "k d"], inputs: Inputs, labels: Labels
-) -> Float[np.ndarray, " n"]:
+def linear_layer_margins(layer: Float[AnyArray, "k d"], inputs: Inputs, labels: Labels) -> Float[np.ndarray, " n"]:
     """The all-layer margin of one linear layer: max(0, margin)/(√2·‖x‖), the two outputs meeting half-way."""
     return last_layer_margins([layer], inputs, labels)
 

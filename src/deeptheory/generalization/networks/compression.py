@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from scipy.special import gammaln
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.networks.norms import lipschitz_bound
@@ -26,11 +27,11 @@ __all__ = [
     "truncation_rank",
 ]
 
-Matrix = Float[Array | np.ndarray, "_out _in"]
+Matrix = Float[AnyArray, "_out _in"]
 Vector = Float[np.ndarray, " d"]
 
 
-def compressed_within(outputs: Float[Array | np.ndarray, "n k"], compressed: Float[Array | np.ndarray, "n k"]) -> float:
+def compressed_within(outputs: Float[AnyArray, "n k"], compressed: Float[AnyArray, "n k"]) -> float:
     """The γ of (γ, S)-compressibility: the largest change of any output on the sample. Reference: arora Def. 5.5.1."""
     return float(np.max(np.abs(np.asarray(outputs) - np.asarray(compressed))))
 
@@ -44,7 +45,7 @@ def truncated_factors(
     return u[:, :rank] * s[:rank], v[:rank]
 
 
-def rounded(values: Float[Array | np.ndarray, "*shape"], levels: int) -> tuple[Int[np.ndarray, "*shape"], np.float32]:
+def rounded(values: Float[AnyArray, "*shape"], levels: int) -> tuple[Int[np.ndarray, "*shape"], np.float32]:
     """Whole numbers up to (levels − 1)/2 in size and a step: their product is near the values.
 
     The step is the one of nine for which the squared error is least; values beyond the last level are cut to it.

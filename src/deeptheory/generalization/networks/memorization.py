@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Int, Key
 from scipy.linalg import solve_triangular
 
 from deeptheory.data import digits
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.networks.norms import relu_network
@@ -28,7 +29,7 @@ __all__ = [
     "small_digits",
 ]
 
-Layers = Sequence[Float[Array | np.ndarray, "_out _in"]]
+Layers = Sequence[Float[AnyArray, "_out _in"]]
 
 
 def small_digits(*classes: int) -> tuple[Float[np.ndarray, "n 49"], Int[np.ndarray, " n"]]:
@@ -47,7 +48,7 @@ def small_digits(*classes: int) -> tuple[Float[np.ndarray, "n 49"], Int[np.ndarr
 
 
 def corrupt_labels(
-    key: Key[Array, ""], labels: Int[Array | np.ndarray, " n"], share: float, *, classes: int
+    key: Key[Array, ""], labels: Int[AnyArray, " n"], share: float, *, classes: int
 ) -> Int[np.ndarray, " n"]:
     """Replace each label with probability `share` by one drawn uniformly from all classes, its own included.
 
@@ -137,13 +138,13 @@ def initial_layers(key: Key[Array, ""], widths: Sequence[int], *, scale: float =
 
 def fit_labels(
     layers: Layers,
-    inputs: Float[Array | np.ndarray, "n d"],
-    labels: Int[Array | np.ndarray, " n"],
+    inputs: Float[AnyArray, "n d"],
+    labels: Int[AnyArray, " n"],
     *,
     loss: float = 0.1,
     rate: float = 0.01,
     most: int = 1000,
-    weights: Float[Array | np.ndarray, " n"] | None = None,
+    weights: Float[AnyArray, " n"] | None = None,
 ) -> FittedNetwork:
     """Train all layers by Adam on the whole sample until no error is left and the mean cross-entropy is at most `loss`.
 

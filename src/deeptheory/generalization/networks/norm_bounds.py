@@ -8,8 +8,9 @@ Reference: arora Sec. 5.5; handbook Sec. 8.3; Bartlett, Foster and Telgarsky 201
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.generalization.capacity.rademacher_bounds import empirical_complexity_deviation
 from deeptheory.generalization.networks.norms import (
@@ -34,7 +35,7 @@ __all__ = [
     "stable_rank_bound",
 ]
 
-Layers = Sequence[Float[Array | np.ndarray, "_out _in"]]
+Layers = Sequence[Float[AnyArray, "_out _in"]]
 
 
 def _width(layers: Layers) -> int:

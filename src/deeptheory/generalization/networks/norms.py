@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -27,11 +28,11 @@ __all__ = [
     "stable_rank",
 ]
 
-Matrix = Float[Array | np.ndarray, "_out _in"]
+Matrix = Float[AnyArray, "_out _in"]
 Layers = Sequence[Matrix]
 
 
-def relu_network(layers: Layers, inputs: Float[Array | np.ndarray, "n d"]) -> Float[Array, "n k"]:
+def relu_network(layers: Layers, inputs: Float[AnyArray, "n d"]) -> Float[Array, "n k"]:
     """A_L·relu(A_{L−1}·…·relu(A₁x)), a row for each input; a layer times c > 0 gives the output times c."""
     hidden = jnp.asarray(inputs)
     for layer in layers[:-1]:
@@ -40,7 +41,7 @@ def relu_network(layers: Layers, inputs: Float[Array | np.ndarray, "n d"]) -> Fl
 
 
 def absorbed_biases(
-    layers: Layers, biases: Sequence[Float[Array | np.ndarray, " _out"] | None]
+    layers: Layers, biases: Sequence[Float[AnyArray, " _out"] | None]
 ) -> list[Float[np.ndarray, "_out _in"]]:
     """Layers without biases that give the same outputs on inputs with a last entry 1: [[A, b], [0, 1]], last [A, b].
 
@@ -117,9 +118,7 @@ def lipschitz_bound(layers: Layers) -> float:
     return prod(spectral_norm(layer) for layer in layers)
 
 
-def margins(
-    outputs: Float[Array | np.ndarray, "n k"], labels: Int[Array | np.ndarray, " n"]
-) -> Float[np.ndarray, " n"]:
+def margins(outputs: Float[AnyArray, "n k"], labels: Int[AnyArray, " n"]) -> Float[np.ndarray, " n"]:
     """f(x)[y] − max_{j≠y} f(x)[j]: positive where the prediction is right. Reference: arora 5.5, handbook 8.2."""
     outputs, rows = np.asarray(outputs, float), np.arange(len(np.asarray(labels)))
     own = outputs[rows, np.asarray(labels)]
@@ -137,7 +136,7 @@ def margin_loss(values: Float[np.ndarray, " n"], margin: float = 0.0) -> float:
 
 
 def normalized_margins(
-    layers: Layers, inputs: Float[Array | np.ndarray, "n d"], labels: Int[Array | np.ndarray, " n"]
+    layers: Layers, inputs: Float[AnyArray, "n d"], labels: Int[AnyArray, " n"]
 ) -> Float[np.ndarray, " n"]:
     """Margins divided by ∏‖Aᵢ‖₂: unchanged when layers are multiplied by positive numbers; handbook 8.3.2."""
     return margins(relu_network(layers, inputs), labels) / lipschitz_bound(layers)

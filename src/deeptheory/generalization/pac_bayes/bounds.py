@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from deeptheory.foundations.arrays import namespace
+from deeptheory.foundations.arrays import Reals, namespace
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 
@@ -29,13 +29,12 @@ __all__ = [
     "pac_bayes_pinsker",
 ]
 
-Numbers = float | int | Float[Array | np.ndarray, "..."]
 
 # 2·(1/3 + s²/5 + s⁴/7 + …), the series behind u − log(1 + u); with |s| ≤ 1/3 eighteen terms reach double precision.
 _SERIES = [2.0 / (2 * j + 3) for j in range(18)]
 
 
-def _as_floats(*values: Numbers) -> list[Any]:
+def _as_floats(*values: Reals) -> list[Any]:
     """Return numbers of one type and shape; NumPy's own unless JAX holds one, as it takes longer over each than over
     all that a compiled function computes of them."""
     dtype = jnp.result_type(float, *[v for v in values if hasattr(v, "dtype")])
@@ -76,7 +75,7 @@ def _binary_kl_jvp(primals, tangents):
 _relative_entropy = jax.jit(_binary_kl)
 
 
-def binary_kl(q: Numbers, p: Numbers) -> Float[Array, "..."]:
+def binary_kl(q: Reals, p: Reals) -> Float[Array, "..."]:
     """Relative entropy of two coins, accurate also when q and p nearly agree or lie near 0 or 1.
 
     kl(q‖p) = q·log(q/p) + (1−q)·log((1−q)/(1−p)), in nats, with 0·log 0 = 0.
@@ -168,7 +167,7 @@ def _upward_jvp(primals, tangents):
 _inverse = jax.jit(_upward)
 
 
-def binary_kl_upper_inverse(q: Numbers, budget: Numbers) -> Float[Array, "..."]:
+def binary_kl_upper_inverse(q: Reals, budget: Reals) -> Float[Array, "..."]:
     """Largest p with kl(q‖p) ≤ budget, differentiable in both arguments.
 
     ∂p/∂budget = p(1−p)/(p−q),  ∂p/∂q = τ·p(1−p)/(p−q) with τ = log[p(1−q)/(q(1−p))].
@@ -181,7 +180,7 @@ def binary_kl_upper_inverse(q: Numbers, budget: Numbers) -> Float[Array, "..."]:
     return _inverse(q, 1 - q, budget)[0]
 
 
-def binary_kl_lower_inverse(q: Numbers, budget: Numbers) -> Float[Array, "..."]:
+def binary_kl_lower_inverse(q: Reals, budget: Reals) -> Float[Array, "..."]:
     """Smallest p with kl(q‖p) ≤ budget, to full relative accuracy however small; the mirror image of the upper one."""
     inside(0, 1, q=q)
     inside(0, np.inf, "[)", budget=budget)
@@ -189,7 +188,7 @@ def binary_kl_lower_inverse(q: Numbers, budget: Numbers) -> Float[Array, "..."]:
     return _inverse(1 - q, q, budget)[1]
 
 
-def maurer_budget(divergence: Numbers, samples: Numbers, delta: Numbers) -> Float[Array, "..."]:
+def maurer_budget(divergence: Reals, samples: Reals, delta: Reals) -> Float[Array, "..."]:
     """Maurer's bound on kl(empirical risk ‖ risk): (KL + log(2√n/δ))/n, for losses in [0, 1].
 
     2√n is above Σ_k Bin(k; n, k/n) for every n ≥ 1: by Maurer's proof from 8 on, by computing the sums below.
@@ -199,7 +198,7 @@ def maurer_budget(divergence: Numbers, samples: Numbers, delta: Numbers) -> Floa
     return (divergence + jnp.log(2 * jnp.sqrt(samples) / delta)) / samples
 
 
-def maurer_samples(divergence: Numbers, budget: Numbers, delta: Numbers) -> Float[Array, "..."]:
+def maurer_samples(divergence: Reals, budget: Reals, delta: Reals) -> Float[Array, "..."]:
     """How many samples bring Maurer's budget down to this one: the root n of n·budget = KL + log(2√n/δ).
 
     `divergence` is KL.
@@ -212,7 +211,7 @@ def maurer_samples(divergence: Numbers, budget: Numbers, delta: Numbers) -> Floa
     return n
 
 
-def langford_seeger_budget(divergence: Numbers, samples: Numbers, delta: Numbers) -> Float[Array, "..."]:
+def langford_seeger_budget(divergence: Reals, samples: Reals, delta: Reals) -> Float[Array, "..."]:
     """Langford–Seeger bound on kl(empirical risk ‖ risk), as Dziugaite and Roy use it: (KL + log(n/δ))/(n − 1).
 
     `divergence` is KL(posterior ‖ prior) in nats, n the number of `samples`. Reference: Langford and Seeger 2001;
@@ -222,7 +221,7 @@ def langford_seeger_budget(divergence: Numbers, samples: Numbers, delta: Numbers
     return (divergence + jnp.log(samples / delta)) / (samples - 1)
 
 
-def pac_bayes_kl(empirical_risk: Numbers, budget: Numbers) -> Float[Array, "..."]:
+def pac_bayes_kl(empirical_risk: Reals, budget: Reals) -> Float[Array, "..."]:
     """Risk bound by inverting kl: the largest risk compatible with the empirical one at this budget; never above 1.
 
     `budget` bounds kl(empirical risk ‖ risk): `maurer_budget` or `langford_seeger_budget`. Reference: Langford and
@@ -232,7 +231,7 @@ def pac_bayes_kl(empirical_risk: Numbers, budget: Numbers) -> Float[Array, "..."
     return binary_kl_upper_inverse(empirical_risk, budget)
 
 
-def pac_bayes_pinsker(empirical_risk: Numbers, budget: Numbers) -> Float[Array, "..."]:
+def pac_bayes_pinsker(empirical_risk: Reals, budget: Reals) -> Float[Array, "..."]:
     """Risk bound after Pinsker's 2(p−q)² ≤ kl(q‖p): empirical risk + √(budget/2); weaker, and it may exceed 1.
 
     `budget` as in `pac_bayes_kl`. Reference: lucchi Thm 70.
@@ -243,9 +242,7 @@ def pac_bayes_pinsker(empirical_risk: Numbers, budget: Numbers) -> Float[Array, 
     return risk + jnp.sqrt(price / 2)
 
 
-def mcallester_bound(
-    empirical_risk: Numbers, divergence: Numbers, samples: Numbers, delta: Numbers
-) -> Float[Array, "..."]:
+def mcallester_bound(empirical_risk: Reals, divergence: Reals, samples: Reals, delta: Reals) -> Float[Array, "..."]:
     """McAllester's risk bound: empirical risk + √((KL + log(2n/δ))/(2(n−1))).
 
     `divergence` is KL, n the number of `samples`.
@@ -257,7 +254,7 @@ def mcallester_bound(
     return _as_floats(empirical_risk)[0] + jnp.sqrt((divergence + jnp.log(2 * samples / delta)) / (2 * (samples - 1)))
 
 
-def _checked(divergence: Numbers, samples: Numbers, delta: Numbers, *, least: int = 2) -> list[Array]:
+def _checked(divergence: Reals, samples: Reals, delta: Reals, *, least: int = 2) -> list[Array]:
     inside(0, np.inf, divergence=divergence)
     inside(least, np.inf, samples=samples)
     inside(0, 1, "(]", delta=delta)

@@ -12,6 +12,7 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Num
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.entropies import finite_kl
 from deeptheory.foundations.guards import inside, positive
@@ -25,15 +26,15 @@ __all__ = [
     "isotropic_gaussian_kl",
 ]
 
-Numbers = float | int | np.number | Num[Array | np.ndarray, "..."]
+Numbers = float | int | np.number | Num[AnyArray, "..."]
 
 
 @jax.jit
 def gaussian_kl(
-    mean: Float[Array | np.ndarray, " k"],
-    covariance: Float[Array | np.ndarray, "k k"],
-    prior_mean: Float[Array | np.ndarray, " k"],
-    prior_covariance: Float[Array | np.ndarray, "k k"],
+    mean: Float[AnyArray, " k"],
+    covariance: Float[AnyArray, "k k"],
+    prior_mean: Float[AnyArray, " k"],
+    prior_covariance: Float[AnyArray, "k k"],
 ) -> Float[Array, ""]:
     """Relative entropy ½[tr Σ_P⁻¹Σ_Q + (m_Q−m_P)ᵀΣ_P⁻¹(m_Q−m_P) − k + log det Σ_P/det Σ_Q] of two Gaussians.
 
@@ -70,9 +71,7 @@ def isotropic_gaussian_kl(distance: Numbers, variance: Numbers) -> Numbers:
 
 
 @jax.jit
-def gibbs_posterior(
-    prior: Float[Array | np.ndarray, "*b k"], score: Float[Array | np.ndarray, "*b k"]
-) -> Float[Array, "*b k"]:
+def gibbs_posterior(prior: Float[AnyArray, "*b k"], score: Float[AnyArray, "*b k"]) -> Float[Array, "*b k"]:
     """The law Q ∝ P·e^score: the one that makes the change of measure an equality.
 
     With score −λ·n·R_S it minimises λ·n·E_Q R_S + KL(Q‖P), Catoni's linear bound. Reference: lucchi Lemma 68.
@@ -83,9 +82,9 @@ def gibbs_posterior(
 
 @jax.jit
 def change_of_measure_gap(
-    posterior: Float[Array | np.ndarray, "*b k"],
-    prior: Float[Array | np.ndarray, "*b k"],
-    score: Float[Array | np.ndarray, "*b k"],
+    posterior: Float[AnyArray, "*b k"],
+    prior: Float[AnyArray, "*b k"],
+    score: Float[AnyArray, "*b k"],
 ) -> Numbers:
     """KL(Q‖P) + log E_P e^φ − E_Q φ, never negative; it is KL(Q‖G) with G the Gibbs posterior of φ.
 

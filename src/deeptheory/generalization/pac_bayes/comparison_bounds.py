@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, rel_entr, xlogy
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.concentration import binomial_log_probabilities, log_binomial_coefficient
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
@@ -34,7 +35,7 @@ __all__ = [
     "worst_excess",
 ]
 
-Numbers = float | int | np.number | Float[Array | np.ndarray, "..."] | Int[Array | np.ndarray, "..."]
+Numbers = float | int | np.number | Float[AnyArray, "..."] | Int[AnyArray, "..."]
 Values = float | np.floating | Float[np.ndarray, "..."]
 Enumerated = Annotated[int, "[1, 1e6]"]
 """samples whose numbers of errors are gone through one by one"""

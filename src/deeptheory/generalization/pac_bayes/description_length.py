@@ -10,8 +10,9 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.concentration import hoeffding_radius
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
@@ -31,7 +32,7 @@ __all__ = [
 LISTS = 10**6
 """how many decision lists are enumerated"""
 
-Numbers = float | int | np.number | Float[Array | np.ndarray, "..."] | Int[Array | np.ndarray, "..."]
+Numbers = float | int | np.number | Float[AnyArray, "..."] | Int[AnyArray, "..."]
 
 
 def occam_bound(bits: Numbers, samples: Numbers, delta: Numbers) -> Numbers:

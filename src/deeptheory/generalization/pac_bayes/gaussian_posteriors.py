@@ -17,6 +17,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 from deeptheory.foundations.randomness import generator
@@ -38,7 +39,7 @@ __all__ = [
     "units",
 ]
 
-Matrices = tuple[Float[Array | np.ndarray, "_ _"], ...]
+Matrices = tuple[Float[AnyArray, "_ _"], ...]
 BANK = 8192
 """Noise vectors that training draws from."""
 Loss = Callable[[Float[Array, "n classes"], Int[Array, " n"]], Float[Array, " n"]]
@@ -88,7 +89,7 @@ def _with_one(x: Float[Array, "n d"]) -> Float[Array, "n d+1"]:
 
 
 @jax.jit
-def network_outputs(matrices: Matrices, x: Float[Array | np.ndarray, "n d"]) -> Float[Array, "n out"]:
+def network_outputs(matrices: Matrices, x: Float[AnyArray, "n d"]) -> Float[Array, "n out"]:
     """Outputs W_L [relu(… W₁[x, 1] …), 1] of the network whose `matrices` W₁, …, W_L carry biases as last columns.
 
     `x` has one input a row; one output a row comes back, without a softmax.
@@ -109,7 +110,7 @@ def draw_networks(key: Key[Array, ""], law: GaussianNetwork, count: int) -> tupl
 
 
 def sampled_outputs(
-    law: GaussianNetwork, x: Float[Array | np.ndarray, "n d"], noise: Float[Array | np.ndarray, "n units"]
+    law: GaussianNetwork, x: Float[AnyArray, "n d"], noise: Float[AnyArray, "n units"]
 ) -> Float[Array, "n out"]:
     """Outputs in which every example meets a network of its own, drawn from the law (local reparametrization).
 
@@ -157,8 +158,8 @@ def _trained(start, prior, x, labels, bank, rows, rate, *, loss, delta):
 def train_posterior(
     key: Key[Array, ""],
     prior: GaussianNetwork,
-    x: Float[Array | np.ndarray, "n d"],
-    labels: Int[Array | np.ndarray, " n"],
+    x: Float[AnyArray, "n d"],
+    labels: Int[AnyArray, " n"],
     *,
     loss: Loss,
     epochs: int,
@@ -197,8 +198,8 @@ def _wrong(law, x, labels, noise):
 def monte_carlo_errors(
     key: Key[Array, ""],
     law: GaussianNetwork,
-    x: Float[Array | np.ndarray, "n d"],
-    labels: Int[Array | np.ndarray, " n"],
+    x: Float[AnyArray, "n d"],
+    labels: Int[AnyArray, " n"],
     *,
     passes: int = 1,
     batch: int = 5000,
@@ -218,7 +219,7 @@ def monte_carlo_errors(
 
 
 def monte_carlo_risk(
-    errors: float | int | Float[Array | np.ndarray, "..."], draws: float | int, delta: float
+    errors: float | int | Float[AnyArray, "..."], draws: float | int, delta: float
 ) -> Float[Array, "..."]:
     """Upper limit of a mean risk from `errors` among independent draws, valid with probability 1 − δ.
 

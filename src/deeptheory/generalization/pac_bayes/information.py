@@ -9,9 +9,10 @@ Reference: handbook Sec. 11.2; Russo and Zou 2016; Xu and Raginsky 2017.
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 from scipy.stats import binom
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.entropies import finite_kl
 from deeptheory.foundations.guards import affordable, inside
@@ -28,8 +29,6 @@ __all__ = [
     "sample_information",
     "zero_loss_witness",
 ]
-
-AnyArray = Array | np.ndarray
 
 
 class FiniteSamples(NamedTuple):

@@ -15,6 +15,7 @@ from jax.scipy.special import ndtr
 from jaxtyping import Array, Float
 from scipy.optimize import minimize
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.generalization.pac_bayes.bounds import maurer_budget, pac_bayes_kl
 
@@ -25,8 +26,6 @@ __all__ = [
     "scale_free_kl",
     "scale_free_variance",
 ]
-
-AnyArray = Array | np.ndarray
 
 
 class LinearPosterior(NamedTuple):

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import door, doors
 from deeptheory.foundations.randomness import generator
 from deeptheory.kernels.layers.activations import Activation
@@ -35,11 +36,11 @@ __all__ = [
     "zero_crossing_rate",
 ]
 
-Inputs = Float[Array | np.ndarray, "n d"]
-Others = Float[Array | np.ndarray, "m d"]
+Inputs = Float[AnyArray, "n d"]
+Others = Float[AnyArray, "m d"]
 
 
-def quadratic_features(x: Float[Array | np.ndarray, "n 2"]) -> Float[Array, "n 3"]:
+def quadratic_features(x: Float[AnyArray, "n 2"]) -> Float[Array, "n 3"]:
     """Return (x₁², x₂², √2 x₁x₂), whose kernel is (x·x′)² (lucchi Def. 25, Fig. 7.1)."""
     x = jnp.asarray(x)
     return jnp.stack([x[:, 0] ** 2, x[:, 1] ** 2, np.sqrt(2) * x[:, 0] * x[:, 1]], 1)
@@ -88,8 +89,8 @@ def laplace_kernel(x: Inputs, other: Others | None = None, *, scale: float = 1.0
 class RandomFeatures(NamedTuple):
     """f(x, θ) = θ·φ(Wx + c)/√p: a network with one hidden layer of which only the top is trained (lucchi 7.2)."""
 
-    directions: Float[Array | np.ndarray, "p d"]
-    phases: float | Float[Array | np.ndarray, " p"]
+    directions: Float[AnyArray, "p d"]
+    phases: float | Float[AnyArray, " p"]
     activation: Callable[[Array], Array]
 
     @door
@@ -101,7 +102,7 @@ class RandomFeatures(NamedTuple):
         return self.activation(jnp.asarray(x) @ directions.T + self.phases) / np.sqrt(directions.shape[0])
 
     @door
-    def outputs(self, theta: Float[Array | np.ndarray, "*draws p"], x: Inputs) -> Float[Array, "*draws n"]:
+    def outputs(self, theta: Float[AnyArray, "*draws p"], x: Inputs) -> Float[Array, "*draws n"]:
         if theta.shape[-1] != len(self.directions):
             raise ValueError(f"theta must have {len(self.directions)} entries, one a feature, got {theta.shape[-1]}")
         return jnp.asarray(theta) @ self.features(x).T
@@ -166,7 +167,7 @@ def initial_law(model: RandomFeatures, x: Inputs) -> GaussianLaw:
 def trained_law(
     model: RandomFeatures,
     x: Inputs,
-    y: Float[Array | np.ndarray, " n"],
+    y: Float[AnyArray, " n"],
     other: Others,
     *,
     time: float | Float[Array, ""] | None = None,
@@ -190,9 +191,9 @@ def trained_law(
 
 
 def train_features(
-    features: Float[Array | np.ndarray, "n p"],
-    y: Float[Array | np.ndarray, " n"],
-    theta: Float[Array | np.ndarray, "*draws p"],
+    features: Float[AnyArray, "n p"],
+    y: Float[AnyArray, " n"],
+    theta: Float[AnyArray, "*draws p"],
     *,
     step_size: float | Float[Array, ""],
     steps: int,

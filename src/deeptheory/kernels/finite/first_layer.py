@@ -15,10 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.activations import slope_of
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 from deeptheory.kernels.layers.activations import Activation as Layer, Relu
-from deeptheory.kernels.limits.quadrature import slope_of
 
 __all__ = [
     "FirstLayerTrace",
@@ -33,9 +34,9 @@ __all__ = [
     "train_first_layer",
 ]
 
-Inputs = Float[Array | np.ndarray, "n d"]
-Weights = Float[Array | np.ndarray, "m d"]
-Amplitudes = Float[Array | np.ndarray, " m"]
+Inputs = Float[AnyArray, "n d"]
+Weights = Float[AnyArray, "m d"]
+Amplitudes = Float[AnyArray, " m"]
 Activation = Callable[[Array], Array]
 RELU = Relu()
 
@@ -68,7 +69,7 @@ def first_layer_gradient(
     weights: Weights,
     amplitudes: Amplitudes,
     x: Inputs,
-    residual: Float[Array | np.ndarray, " n"],
+    residual: Float[AnyArray, " n"],
     *,
     activation: Activation = jax.nn.relu,
 ) -> Float[Array, "m d"]:
@@ -100,7 +101,7 @@ def first_layer_gram(
 
 @partial(jax.jit, static_argnames="layer")
 def first_layer_limit(
-    x: Inputs, other: Float[Array | np.ndarray, "k d"] | None = None, *, layer: Layer = RELU
+    x: Inputs, other: Float[AnyArray, "k d"] | None = None, *, layer: Layer = RELU
 ) -> Float[Array, "n k"]:
     """Return H^∞_ij = xᵢ·xⱼ E_w σ′(w·xᵢ)σ′(w·xⱼ) for w ~ N(0, I) and inputs of any length (arora 9.2).
 
@@ -129,7 +130,7 @@ def first_layer_coefficient(degree: int) -> float:
     return float(ratio / (2 * np.pi * (degree - 1)))
 
 
-def first_layer_series(cosines: Float[Array | np.ndarray, "..."], *, terms: int) -> Float[np.ndarray, "..."]:
+def first_layer_series(cosines: Float[AnyArray, "..."], *, terms: int) -> Float[np.ndarray, "..."]:
     """Return ρ/4 + (1/2π) Σ_{l<terms} (2l)!/(4ˡ(l!)²) ρ^{2l+2}/(2l + 1), which sums to ρ/4 + ρ arcsin(ρ)/2π.
 
     Terms fall like l^{-3/2} at |ρ| = 1, so there the error falls only like terms^{-1/2} (lucchi Ex. 7 P2a).
@@ -167,7 +168,7 @@ def train_first_layer(
     weights: Weights,
     amplitudes: Amplitudes,
     x: Inputs,
-    y: Float[Array | np.ndarray, " n"],
+    y: Float[AnyArray, " n"],
     *,
     step_size: float | Float[Array, ""],
     steps: int,

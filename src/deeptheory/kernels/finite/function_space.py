@@ -15,12 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import followed
 
 __all__ = ["FunctionPath", "function_flow", "kernel_gradient_descent"]
 
-Outputs = Float[Array | np.ndarray, "n *output"]
+Outputs = Float[AnyArray, "n *output"]
 LossGradient = Callable[[Array], Array]
 
 
@@ -34,7 +35,7 @@ class FunctionPath(NamedTuple):
 
 
 def kernel_velocity(
-    kernel: Float[Array | np.ndarray, "m n"], residual: Float[Array | np.ndarray, "n *output"]
+    kernel: Float[AnyArray, "m n"], residual: Float[AnyArray, "n *output"]
 ) -> Float[Array, "m *output"]:
     """Return ḟ(x) = (1/n) Σᵢ K(x, xᵢ)rᵢ, r = y − f(X), along gradient flow on the mean risk (1/2n)Σ(yᵢ − f(xᵢ))².
 
@@ -45,7 +46,7 @@ def kernel_velocity(
 
 def kernel_gradient_descent(
     loss_gradient: LossGradient,
-    kernel: Float[Array | np.ndarray, "n n"],
+    kernel: Float[AnyArray, "n n"],
     outputs: Outputs,
     *,
     step_size: float | Float[Array, ""],
@@ -67,15 +68,15 @@ def kernel_gradient_descent(
 
 def function_flow(
     loss_gradient: LossGradient,
-    kernel: Float[Array | np.ndarray, "n n"],
+    kernel: Float[AnyArray, "n n"],
     outputs: Outputs,
-    times: Float[Array | np.ndarray, " time"],
+    times: Float[AnyArray, " time"],
     *,
-    other_kernel: Float[Array | np.ndarray, "m n"] | None = None,
-    other_outputs: Float[Array | np.ndarray, "m *output"] | None = None,
+    other_kernel: Float[AnyArray, "m n"] | None = None,
+    other_outputs: Float[AnyArray, "m *output"] | None = None,
     friction: float | None = None,
     velocity: Outputs | None = None,
-    other_velocity: Float[Array | np.ndarray, "m *output"] | None = None,
+    other_velocity: Float[AnyArray, "m *output"] | None = None,
     tolerance: float = 1e-9,
 ) -> FunctionPath:
     """Integrate ḟ = −Θ∇ℓ(f), or with friction γ the heavy ball f̈ + γḟ = −Θ∇ℓ(f), at increasing times.

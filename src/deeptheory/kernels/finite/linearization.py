@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.finite.tangents import functional, relative_drift, tangent_kernel
 from deeptheory.kernels.lazy.training import train
@@ -37,7 +38,7 @@ class Rescaled(MLP):
     factor 1/√m), the α of lazy training, and networks of different widths padded to one shape.
     """
 
-    factors: tuple[Float[Array | np.ndarray, "*ensemble"], ...] = ()
+    factors: tuple[Float[AnyArray, "*ensemble"], ...] = ()
 
     def scaled(self) -> MLP:
         """Return the plain network that computes the same function."""
@@ -45,7 +46,7 @@ class Rescaled(MLP):
         scales = self.weight_scale, self.bias_scale, self.input_scale
         return MLP(tuple(weights), self.biases, self.activation, *scales)
 
-    def preactivations(self, x: Float[Array | np.ndarray, "n d"]) -> list[Float[Array, "n _"]]:
+    def preactivations(self, x: Float[AnyArray, "n d"]) -> list[Float[Array, "n _"]]:
         return self.scaled().preactivations(x)
 
 
@@ -110,7 +111,7 @@ def parameter_norm(network: MLP, start: MLP | None = None) -> Float[Array, ""]:
 
 
 def loss_curvature(
-    network: MLP, x: Float[Array | np.ndarray, "n d"], residual: Float[Array | np.ndarray, " n"]
+    network: MLP, x: Float[AnyArray, "n d"], residual: Float[AnyArray, " n"]
 ) -> Float[Array, "width block block"]:
     """Return the part Σᵢ rᵢ ∂²f(xᵢ) of the Hessian of ½‖f(X) − y‖² that its linearization lacks, neuron by neuron.
 
@@ -147,9 +148,9 @@ class Laziness(NamedTuple):
 
 def laziness(
     network: MLP,
-    x: Float[Array | np.ndarray, "n d"],
-    y: Float[Array | np.ndarray, " n"],
-    other: Float[Array | np.ndarray, "m d"],
+    x: Float[AnyArray, "n d"],
+    y: Float[AnyArray, " n"],
+    other: Float[AnyArray, "m d"],
     *,
     step_size: float | Float[Array, ""],
     steps: int,

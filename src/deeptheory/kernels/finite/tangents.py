@@ -15,6 +15,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import numeric
 from deeptheory.kernels.finite.structure import Factors, factored_gradients
@@ -328,9 +329,7 @@ class KernelSpectrum(NamedTuple):
     cumulative: Float[Array, " n"]
 
 
-def kernel_spectrum(
-    kernel: Float[Array | np.ndarray, "n n"], y: Float[Array | np.ndarray, "n *output"]
-) -> KernelSpectrum:
+def kernel_spectrum(kernel: Float[AnyArray, "n n"], y: Float[AnyArray, "n *output"]) -> KernelSpectrum:
     """Return the spectrum of a kernel and how the targets lie in it: energy Σ_k (u_i·y_k)²/‖y‖².
 
     Eigenvalues from large to small; targets of several outputs are pooled. What lies along large eigenvalues is learned
@@ -343,7 +342,7 @@ def kernel_spectrum(
 
 
 def kernel_alignment(
-    one: Float[Array | np.ndarray, "n n"], two: Float[Array | np.ndarray, "n n"], *, centred: bool = False
+    one: Float[AnyArray, "n n"], two: Float[AnyArray, "n n"], *, centred: bool = False
 ) -> Float[Array, ""]:
     """Return the cosine ⟨K, K′⟩/(‖K‖‖K′‖) of two kernel matrices; with yyᵀ as K′ the alignment with a target.
 
@@ -360,9 +359,7 @@ def kernel_alignment(
     return jnp.sum(one * two) / (jnp.linalg.norm(one) * jnp.linalg.norm(two))
 
 
-def relative_drift(
-    after: Float[Array | np.ndarray, "*shape"], before: Float[Array | np.ndarray, "*shape"]
-) -> Float[Array, ""]:
+def relative_drift(after: Float[AnyArray, "*shape"], before: Float[AnyArray, "*shape"]) -> Float[Array, ""]:
     """Return ‖Θ̂_t − Θ̂_0‖/‖Θ̂_0‖ in the Frobenius norm. Reference: lucchi Thm 58."""
     return jnp.linalg.norm(jnp.ravel(after - before)) / jnp.linalg.norm(jnp.ravel(before))
 

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from deeptheory.foundations.activations import slope_of
 from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, Scalar, check_shape, one_block
 from deeptheory.kernels.limits import integrals, quadrature
@@ -480,7 +481,7 @@ class Numerical(Activation):
         return self.call(x)
 
     def integrals(self, k, a, b, same):
-        slope = self.derivative or quadrature.slope_of(self.call)
+        slope = self.derivative or slope_of(self.call)
         rule = partial(quadrature.kinked_integrals, kinks=self.kinks) if self.kinks else quadrature.smooth_integrals
         return rule(self.call, slope, nodes=self.nodes)(k, a, b, same)
 

@@ -10,9 +10,10 @@ over-parameterized neural networks.
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Float, Num
 from scipy.special import poch
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.concentration import hoeffding_radius
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
@@ -30,7 +31,7 @@ __all__ = [
     "width_for_least_eigenvalue",
 ]
 
-Number = float | int | np.number | Num[Array | np.ndarray, "..."]
+Number = float | int | np.number | Num[AnyArray, "..."]
 MOST_TERMS = 10**7
 
 
@@ -86,7 +87,7 @@ class Closeness(NamedTuple):
     entries: Float[np.ndarray, "*batch"]
 
 
-def closeness(one: Float[Array | np.ndarray, "*batch n n"], two: Float[Array | np.ndarray, "*batch n n"]) -> Closeness:
+def closeness(one: Float[AnyArray, "*batch n n"], two: Float[AnyArray, "*batch n n"]) -> Closeness:
     """Return maxᵢ|λᵢ(A) − λᵢ(B)| ≤ ‖A − B‖₂ ≤ ‖A − B‖_F ≤ n max|A_ij − B_ij| (arora 9.2, Weyl; lucchi Thm 67)."""
     one, two = np.asarray(one, float), np.asarray(two, float)
     apart = one - two

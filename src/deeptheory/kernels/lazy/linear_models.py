@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import followed
 from deeptheory.kernels.regression.predictions import diagonalize, flow
@@ -36,8 +37,8 @@ Model = Callable[[Array], Array]
 
 def gradient_flow(
     model: Model,
-    start: Float[Array | np.ndarray, " p"],
-    y: Float[Array | np.ndarray, " n"],
+    start: Float[AnyArray, " p"],
+    y: Float[AnyArray, " n"],
     times: Float[np.ndarray, " time"],
     *,
     tolerance: float = 1e-12,
@@ -63,9 +64,9 @@ def gradient_flow(
 
 
 def linearized_path(
-    jacobian: Float[Array | np.ndarray, "n p"],
-    residual: Float[Array | np.ndarray, " n"],
-    times: Float[Array | np.ndarray, " time"],
+    jacobian: Float[AnyArray, "n p"],
+    residual: Float[AnyArray, " n"],
+    times: Float[AnyArray, " time"],
 ) -> Float[Array, "time p"]:
     """Return θ̄_t − θ₀ = Jᵀ g_t(JJᵀ)(y − f(θ₀)) along the flow of the linearized risk, J = D f(θ₀) (jagannath 9.1).
 
@@ -78,10 +79,10 @@ def linearized_path(
 
 
 def least_squares_form(
-    jacobian: Float[Array | np.ndarray, "n p"],
-    outputs: Float[Array | np.ndarray, " n"],
-    start: Float[Array | np.ndarray, " p"],
-    y: Float[Array | np.ndarray, " n"],
+    jacobian: Float[AnyArray, "n p"],
+    outputs: Float[AnyArray, " n"],
+    start: Float[AnyArray, " p"],
+    y: Float[AnyArray, " n"],
 ) -> tuple[Float[Array, "n p"], Float[Array, " n"]]:
     """Return X̃ = D f(θ₀) and ỹ = y − f(θ₀) + D f(θ₀)θ₀, for which the linearized risk is ‖ỹ − X̃θ‖²/2n.
 
@@ -113,7 +114,7 @@ class LazyCertificate(NamedTuple):
 
 
 def lazy_certificate(
-    jacobian: Float[Array | np.ndarray, "n p"], residual: Float[Array | np.ndarray, " n"], *, lipschitz: float
+    jacobian: Float[AnyArray, "n p"], residual: Float[AnyArray, " n"], *, lipschitz: float
 ) -> LazyCertificate:
     """Return what jagannath Thm 9.1 promises from D f(θ₀), y − f(θ₀) and a Lipschitz constant L of D f.
 

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 from deeptheory.networks.mlp import MLP, init_mlp
@@ -26,7 +27,7 @@ __all__ = [
     "mean_loss_velocity",
 ]
 
-Inputs = Float[Array | np.ndarray, "n d"]
+Inputs = Float[AnyArray, "n d"]
 
 
 class Activity(NamedTuple):
@@ -48,7 +49,7 @@ def _over_inputs(vectors: Float[Array, "n width"]) -> Float[Array, ""]:
     return jnp.linalg.norm(vectors) / np.sqrt(vectors.size)
 
 
-def _operator(matrix: Float[Array | np.ndarray, "_ fan_in"]) -> Float[Array, ""]:
+def _operator(matrix: Float[AnyArray, "_ fan_in"]) -> Float[Array, ""]:
     """‖W‖/√n, from the Gram matrix: its largest eigenvalue costs a fraction of a singular value decomposition."""
     matrix = jnp.asarray(matrix)
     if matrix.shape[0] == 1:
@@ -76,7 +77,7 @@ def activity_sum(now: Activity, start: Activity, *, slope: float = 1.0) -> Float
     return jnp.sum(start.activations + slope * now.activation_drift + start.weights + now.weight_drift, axis=-1)
 
 
-def mean_loss_velocity(network: MLP, x: Inputs, y: Float[Array | np.ndarray, " n"]) -> MLP:
+def mean_loss_velocity(network: MLP, x: Inputs, y: Float[AnyArray, " n"]) -> MLP:
     """Return θ̇ of gradient flow on (1/2n) Σ (f(xᵢ) − yᵢ)²."""
 
     def loss(each: MLP) -> Array:
@@ -95,7 +96,7 @@ def activity_rates(network: MLP, x: Inputs, velocity: MLP) -> tuple[Float[Array,
 
 
 def activity_rate_bound(
-    network: MLP, x: Inputs, y: Float[Array | np.ndarray, " n"], *, slope: float = 1.0
+    network: MLP, x: Inputs, y: Float[AnyArray, " n"], *, slope: float = 1.0
 ) -> tuple[Float[Array, " layers"], Float[Array, " layers"]]:
     """Return bounds on both rates from the monitors alone, layer by layer, under gradient flow on the mean loss.
 
@@ -143,7 +144,7 @@ def activity_polynomial(network: MLP, x: Inputs, *, slope: float = 1.0) -> Float
 def aligned_network(
     key: Key[Array, ""],
     widths: Sequence[int],
-    x: Float[Array | np.ndarray, "1 d"],
+    x: Float[AnyArray, "1 d"],
     *,
     level: float,
     activation: Callable[[Array], Array],

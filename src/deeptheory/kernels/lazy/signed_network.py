@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 
@@ -51,24 +52,22 @@ class SignedNetwork(NamedTuple):
     activation: SmoothActivation = TANH
     scale: Any = 1.0
 
-    def factors(self, width: int) -> Float[Array | np.ndarray, " m"]:
+    def factors(self, width: int) -> Float[AnyArray, " m"]:
         """Return αb_j/√m."""
         if width < 2 or width % 2:
             raise ValueError(f"the width must be even and at least 2, for as many signs of each kind; got {width}")
         return self.scale * np.repeat([1.0, -1.0], width // 2) / sqrt(width)
 
-    def outputs(self, weights: Float[Array | np.ndarray, "m d"], x: Float[Array | np.ndarray, "n d"]):
+    def outputs(self, weights: Float[AnyArray, "m d"], x: Float[AnyArray, "n d"]):
         """Return f at n inputs."""
         return self.activation.value(jnp.asarray(x) @ weights.T) @ self.factors(len(weights))
 
-    def jacobian(
-        self, weights: Float[Array | np.ndarray, "m d"], x: Float[Array | np.ndarray, "n d"]
-    ) -> Float[Array, "n p"]:
+    def jacobian(self, weights: Float[AnyArray, "m d"], x: Float[AnyArray, "n d"]) -> Float[Array, "n p"]:
         """Return D f, rows (α/√m) b_j φ′(⟨w_j, x_i⟩) x_i, over the flattened weights."""
         slopes = self.activation.slope(jnp.asarray(x) @ weights.T) * self.factors(len(weights))
         return (slopes[:, :, None] * jnp.asarray(x)[:, None, :]).reshape(len(x), -1)
 
-    def flat(self, x: Float[Array | np.ndarray, "n d"]) -> Model:
+    def flat(self, x: Float[AnyArray, "n d"]) -> Model:
         """Return the outputs on x as a function of the flattened weights."""
         return lambda theta: self.outputs(theta.reshape(-1, x.shape[1]), x)
 
@@ -142,9 +141,9 @@ def compressed(
 
 @partial(jax.jit, static_argnames=("activation", "steps"))
 def flow_to(
-    weights: Float[Array | np.ndarray, "m d"],
-    x: Float[Array | np.ndarray, "n d"],
-    y: Float[Array | np.ndarray, " n"],
+    weights: Float[AnyArray, "m d"],
+    x: Float[AnyArray, "n d"],
+    y: Float[AnyArray, " n"],
     *,
     scale: Any,
     time: Any,
@@ -173,7 +172,7 @@ def flow_to(
     return jax.lax.fori_loop(0, steps, step, jnp.asarray(weights, jnp.result_type(weights, x, float)))
 
 
-def jacobian_lipschitz_bound(network: SignedNetwork, x: Float[Array | np.ndarray, "n d"], *, width: int) -> float:
+def jacobian_lipschitz_bound(network: SignedNetwork, x: Float[AnyArray, "n d"], *, width: int) -> float:
     """Return (α/√m) sup|φ″| ‖X‖_op max‖x_i‖, which bounds the Lipschitz constant of D f in the operator norm.
 
     Attained for orthogonal inputs. It bounds the constant in the Frobenius norm as well.
@@ -184,7 +183,7 @@ def jacobian_lipschitz_bound(network: SignedNetwork, x: Float[Array | np.ndarray
 
 
 def jacobian_lipschitz_constant(
-    network: SignedNetwork, x: Float[Array | np.ndarray, "n d"], *, width: int, starts: int = 32, steps: int = 200
+    network: SignedNetwork, x: Float[AnyArray, "n d"], *, width: int, starts: int = 32, steps: int = 200
 ) -> float:
     """Return Lip(D f) = (α/√m) sup|φ″| max_{‖v‖=1} (Σ_i ⟨x_i, v⟩⁴)^{1/2}, for linearly independent inputs.
 

@@ -7,8 +7,9 @@ Reference: arora 9.3; Arora, Du, Hu, Li and Wang 2019, Fine-grained analysis of 
 """
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.generalization.capacity.rademacher_bounds import empirical_complexity_deviation, label_energy
@@ -25,20 +26,20 @@ __all__ = [
     "risk_bound",
 ]
 
-Gram = Float[Array | np.ndarray, "n n"]
-Directions = Float[Array | np.ndarray, "k d"]
-Amplitudes = Float[Array | np.ndarray, " k"]
+Gram = Float[AnyArray, "n n"]
+Directions = Float[AnyArray, "k d"]
+Amplitudes = Float[AnyArray, " k"]
 
 
 def power_teacher(
-    x: Float[Array | np.ndarray, "n d"], amplitudes: Amplitudes, directions: Directions, *, power: int
+    x: Float[AnyArray, "n d"], amplitudes: Amplitudes, directions: Directions, *, power: int
 ) -> Float[np.ndarray, " n"]:
     """Return the labels Σⱼ αⱼ(βⱼ·x)ᵖ (arora 9.3.1)."""
     return (np.asarray(x) @ np.asarray(directions).T) ** power @ np.asarray(amplitudes)
 
 
 def cosine_teacher(
-    x: Float[Array | np.ndarray, "n d"], amplitudes: Amplitudes, directions: Directions
+    x: Float[AnyArray, "n d"], amplitudes: Amplitudes, directions: Directions
 ) -> Float[np.ndarray, " n"]:
     """Return the labels Σⱼ αⱼ(cos(βⱼ·x) − 1) (arora 9.3.1)."""
     # −2 sin²(z/2) keeps the digits that cos z − 1 loses at small z.
@@ -77,7 +78,7 @@ def cosine_energy_limit(amplitudes: Amplitudes, directions: Directions, *, terms
     return float(np.abs(amplitudes) @ total)
 
 
-def expected_noisy_energy(gram: Gram, y: Float[Array | np.ndarray, " n"], noise: float) -> float:
+def expected_noisy_energy(gram: Gram, y: Float[AnyArray, " n"], noise: float) -> float:
     """Return E yᵀH⁻¹y when each label ±1 is replaced with probability q by a fair sign.
 
     (1 − q)² yᵀH⁻¹y + (1 − (1 − q)²) tr H⁻¹: it rises with q whenever the clean labels are cheaper than random ones.
@@ -96,7 +97,7 @@ def kernel_rademacher_bound(gram: Gram) -> float:
     return float(np.sqrt(np.trace(np.asarray(gram, float)))) / len(gram)
 
 
-def risk_bound(gram: Gram, y: Float[Array | np.ndarray, " n"], *, delta: float) -> float:
+def risk_bound(gram: Gram, y: Float[AnyArray, " n"], *, delta: float) -> float:
     """Return 2√(yᵀH⁺y)·√(tr H)/n + 3√(log(2/δ)/2n), for the risk of k(x, X)H⁺y under a 1-Lipschitz loss in [0, 1].
 
     Twice the Rademacher complexity of the ball that holds the predictor, √2 times the measure printed as arora 9.11,

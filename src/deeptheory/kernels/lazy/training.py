@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.finite.tangents import relative_drift
 from deeptheory.kernels.limits.dense_networks import layerwise_ntk
@@ -30,9 +30,9 @@ class TrainingTrace(NamedTuple):
 @partial(jax.jit, static_argnames="steps")
 def train(
     network: MLP,
-    x: Float[Array | np.ndarray, "n d"],
-    y: Float[Array | np.ndarray, " n"],
-    other: Float[Array | np.ndarray, "m d"],
+    x: Float[AnyArray, "n d"],
+    y: Float[AnyArray, " n"],
+    other: Float[AnyArray, "m d"],
     *,
     step_size: float | Float[Array, ""],
     steps: int,
@@ -69,9 +69,9 @@ class KernelTrace(NamedTuple):
 @partial(jax.jit, static_argnames=("steps", "parts"))
 def train_with_kernel(
     network: MLP,
-    x: Float[Array | np.ndarray, "n d"],
-    y: Float[Array | np.ndarray, " n"],
-    other: Float[Array | np.ndarray, "m d"],
+    x: Float[AnyArray, "n d"],
+    y: Float[AnyArray, " n"],
+    other: Float[AnyArray, "m d"],
     *,
     step_size: float | Float[Array, ""],
     steps: int,

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.activations import Activation, Relu
 from deeptheory.kernels.layers.combinators import Serial, serial
@@ -40,10 +40,10 @@ def fully_connected(
 
 def layerwise_ntk(
     network: MLP,
-    x: Float[Array | np.ndarray, "n d"],
-    other: Float[Array | np.ndarray, "m d"] | None = None,
+    x: Float[AnyArray, "n d"],
+    other: Float[AnyArray, "m d"] | None = None,
     *,
-    backward_weights: Sequence[Float[Array | np.ndarray, "_ _"]] | None = None,
+    backward_weights: Sequence[Float[AnyArray, "_ _"]] | None = None,
 ) -> Float[Array, "layers n m out out"]:
     """Return what each layer contributes to the tangent kernel, Σ_θ ∂f(x) ⊗ ∂f(x′) over its weights and biases.
 
@@ -64,7 +64,7 @@ def layerwise_ntk(
     )
 
 
-def conditional_covariance(network: MLP, x: Float[Array | np.ndarray, "n d"]) -> Float[Array, "n n"]:
+def conditional_covariance(network: MLP, x: Float[AnyArray, "n d"]) -> Float[Array, "n n"]:
     """Return the covariance of each output given the hidden layers, (σ_w²/n_L) φ(f)φ(f)ᵀ + σ_b² (arora 9.16).
 
     Its mean over initialisations is the covariance of the outputs, with the chance in the last layer integrated out.

@@ -5,6 +5,7 @@ import numpy as np
 from jax.scipy.special import erf
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.regression.predictions import GaussianLaw
 
@@ -13,8 +14,8 @@ __all__ = ["band_coverage", "conditional_law"]
 
 def conditional_law(
     law: GaussianLaw,
-    given: Int[Array | np.ndarray, " k"],
-    values: Float[Array | np.ndarray, "*draws k"],
+    given: Int[AnyArray, " k"],
+    values: Float[AnyArray, "*draws k"],
 ) -> GaussianLaw:
     """Return the law of the other coordinates of a Gaussian vector, in their order, when some are known.
 
@@ -33,7 +34,7 @@ def conditional_law(
     return GaussianLaw(mean[rest] + shift, covariance[rest][:, rest] - cross @ gain)
 
 
-def band_coverage(deviations: float | Float[Array | np.ndarray, "..."] = 2.0) -> Float[Array, "..."]:
+def band_coverage(deviations: float | Float[AnyArray, "..."] = 2.0) -> Float[Array, "..."]:
     """Return the share of a Gaussian law within z standard deviations of its mean, erf(z/√2) (lucchi Fig. 7.3)."""
     return erf(jnp.asarray(deviations) / np.sqrt(2))
 

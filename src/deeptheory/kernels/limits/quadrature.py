@@ -8,18 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from deeptheory.kernels.limits.arcs import root
 from deeptheory.kernels.limits.integrals import Integrals, Same, correlation
 
-__all__ = ["kinked_integrals", "slope_of", "smooth_integrals"]
+__all__ = ["kinked_integrals", "smooth_integrals"]
 
 Function = Callable[[Array], Array]
 REACH = 9.0
 """Standard deviations beyond which a Gaussian weight (1e-18) is left out."""
-
-
-def slope_of(function: Function) -> Function:
-    """Return the derivative of an elementwise function, elementwise."""
-    return lambda x: jax.jvp(function, (x,), (jnp.ones_like(x),))[1]
 
 
 def smooth_integrals(function: Function, derivative: Function, *, nodes: int) -> Integrals:
@@ -37,7 +33,7 @@ def smooth_integrals(function: Function, derivative: Function, *, nodes: int) ->
     def integrals(k: Array, a: Array, b: Array, same: Same) -> tuple[Array, Array]:
         cosine, left, right = correlation(k, a, b, same)
         cosine = jnp.clip(cosine, -1, 1)
-        rest = _safe_root(1 - cosine * cosine)
+        rest = root(1 - cosine * cosine)
         tail = jnp.asarray(weights, cosine.dtype)
 
         def step(total, node):
@@ -63,7 +59,7 @@ def kinked_integrals(function: Function, derivative: Function, kinks: tuple[floa
     def integrals(k: Array, a: Array, b: Array, same: Same) -> tuple[Array, Array]:
         cosine, left, right = correlation(k, a, b, same)
         cosine = jnp.clip(cosine, -1, 1)
-        rest = _safe_root(1 - cosine * cosine)
+        rest = root(1 - cosine * cosine)
         kind = cosine.dtype
 
         def cut(place: Array) -> Array:
@@ -103,10 +99,6 @@ def kinked_integrals(function: Function, derivative: Function, kinks: tuple[floa
 
 def _density(z: Array) -> Array:
     return jnp.exp(-z * z / 2) / sqrt(2 * pi)
-
-
-def _safe_root(x: Array) -> Array:
-    return jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1)), 0)
 
 
 def _accumulate(step, like: Array, *nodes) -> tuple[Array, Array]:

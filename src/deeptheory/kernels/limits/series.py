@@ -13,13 +13,13 @@ from typing import Annotated
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.hermite import hermite_coefficients
 
 __all__ = ["gaussian_series", "hermite_series", "laplace_series", "series_kernel", "tensor_features"]
 
-AnyArray = Array | np.ndarray
 Coefficients = Float[np.ndarray, " k"]
 
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import door, doors
 from deeptheory.foundations.guards import positive
 from deeptheory.kernels.limits.dense_networks import fully_connected
@@ -21,9 +22,7 @@ __all__ = ["KernelClassifier", "fit_classifier", "leave_one_out", "tangent_class
 KernelFunction = Callable[[Any, Any], Any]
 
 
-def leave_one_out(
-    kernel: Float[Array | np.ndarray, "n n"], y: Float[Array | np.ndarray, "n *k"], *, ridge: float
-) -> Float[Array, "n *k"]:
+def leave_one_out(kernel: Float[AnyArray, "n n"], y: Float[AnyArray, "n *k"], *, ridge: float) -> Float[Array, "n *k"]:
     """Return each target as ridge regression on all others predicts it: y_i − α_i/((K + ρ)⁻¹)_ii, α = (K + ρ)⁻¹y.
 
     That is −Σ_{j≠i} Q_ij y_j/Q_ii with Q = (K + ρ)⁻¹, which must exist: without a ridge no two inputs may be the same.
@@ -53,7 +52,7 @@ class KernelClassifier(NamedTuple):
     left_out_error: float
 
     @door
-    def predict(self, x: Float[Array | np.ndarray, "m d"]) -> Int[np.ndarray, " m"]:
+    def predict(self, x: Float[AnyArray, "m d"]) -> Int[np.ndarray, " m"]:
         """Return the class whose regression is largest at each input."""
         if x.shape[1] != self.x.shape[1]:
             raise ValueError(f"x must have {self.x.shape[1]} columns, as the inputs of the fit, got {x.shape[1]}")

@@ -9,8 +9,9 @@ from urllib.parse import quote
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.layer import whole
 from deeptheory.kernels.regression.disk_files import ArrayFile, Journal, checksum, refuse_full
@@ -34,8 +35,8 @@ DRAFT = "manifest.draft"
 def disk_kernel(
     folder: str | Path,
     kernel: KernelFunction,
-    x: Float[Array | np.ndarray, "n ..."],
-    other: Float[Array | np.ndarray, "m ..."] | None = None,
+    x: Float[AnyArray, "n ..."],
+    other: Float[AnyArray, "m ..."] | None = None,
     *,
     name: str = "kernel",
     tile: int = 1024,

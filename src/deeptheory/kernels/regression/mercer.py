@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -26,7 +27,6 @@ __all__ = [
     "rkhs_norm_square",
 ]
 
-AnyArray = Array | np.ndarray
 Points = Float[AnyArray, "n d"]
 Line = Float[AnyArray, " n"]
 Square = Float[AnyArray, "n n"]

@@ -21,6 +21,7 @@ from jax.core import Tracer
 from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import ROUNDING, inside
 
@@ -44,8 +45,8 @@ __all__ = [
     "trained_ensemble",
 ]
 
-Scalar = float | int | Float[Array | np.ndarray, ""]
-Square = Float[Array | np.ndarray, "n n"]
+Scalar = float | int | Float[AnyArray, ""]
+Square = Float[AnyArray, "n n"]
 Filter = Callable[[Float[Array, " n"]], Float[Array, " n"]]
 NOISE = 8
 """eigenvalues of at most so many units of rounding of the largest are zero, for all that eigh can say"""
@@ -66,8 +67,8 @@ class Protocol:
 class GaussianLaw(NamedTuple):
     """A Gaussian law of outputs; the covariance is that of one output, the same and independent for each."""
 
-    mean: Float[Array | np.ndarray, "*output"]
-    covariance: Float[Array | np.ndarray, "n n"]
+    mean: Float[AnyArray, "*output"]
+    covariance: Float[AnyArray, "n n"]
 
 
 class Eigenbasis(NamedTuple):
@@ -77,7 +78,7 @@ class Eigenbasis(NamedTuple):
     vectors: Float[Array, "n n"]
 
     def transform(
-        self, change: Callable[[Float[Array, " n"]], Float[Array, " n"]], b: Float[Array | np.ndarray, "n ..."]
+        self, change: Callable[[Float[Array, " n"]], Float[Array, " n"]], b: Float[AnyArray, "n ..."]
     ) -> Float[Array, "n ..."]:
         """Return change(Θ) b."""
         modes = jnp.tensordot(self.vectors, jnp.asarray(b), ((0,), (0,)))
@@ -118,7 +119,7 @@ def _left_by_flow(values: Float[Array, " n"], time: Float[Array, "..."]) -> Floa
     return jnp.where(values > 0, jnp.exp(-jnp.where(values > 0, values, 1) * time), 1)
 
 
-def descent(steps: int | Int[Array | np.ndarray, ""], *, step_size: Scalar) -> Filter:
+def descent(steps: int | Int[AnyArray, ""], *, step_size: Scalar) -> Filter:
     """Gradient descent on ½‖f(X) − y‖², k steps of size η: g(λ) = (1 − (1 − ηλ)ᵏ)/λ, and kη at λ = 0."""
 
     def rule(values: Float[Array, " n"]) -> Float[Array, " n"]:
@@ -160,9 +161,9 @@ def residual(rule: Filter) -> Filter:
 def trained(
     basis: Eigenbasis,
     rule: Filter,
-    y: Float[Array | np.ndarray, "n *output"],
+    y: Float[AnyArray, "n *output"],
     *,
-    outputs: Scalar | Float[Array | np.ndarray, "n *output"] = 0.0,
+    outputs: Scalar | Float[AnyArray, "n *output"] = 0.0,
 ) -> Float[Array, "n *output"]:
     """Return f(X) after training from the outputs f₀(X): y + (1 − λg(λ))(Θ) (f₀(X) − y)."""
     return jnp.asarray(y) + basis.transform(residual(rule), jnp.asarray(outputs) - y)
@@ -171,11 +172,11 @@ def trained(
 def predicted(
     basis: Eigenbasis,
     rule: Filter,
-    y: Float[Array | np.ndarray, "n *output"],
-    other_kernel: Float[Array | np.ndarray, "m n"],
+    y: Float[AnyArray, "n *output"],
+    other_kernel: Float[AnyArray, "m n"],
     *,
-    outputs: Scalar | Float[Array | np.ndarray, "n *output"] = 0.0,
-    other_outputs: Scalar | Float[Array | np.ndarray, "m *output"] = 0.0,
+    outputs: Scalar | Float[AnyArray, "n *output"] = 0.0,
+    other_outputs: Scalar | Float[AnyArray, "m *output"] = 0.0,
 ) -> Float[Array, "m *output"]:
     """Return f(x) = f₀(x) + Θ(x, X) g(Θ)(y − f₀(X)) at other inputs.
 
@@ -188,10 +189,10 @@ def predicted(
 
 def kernel_training(
     kernel: Square,
-    other_kernel: Float[Array | np.ndarray, "m n"],
-    outputs: Float[Array | np.ndarray, " n"],
-    other_outputs: Float[Array | np.ndarray, " m"],
-    y: Float[Array | np.ndarray, " n"],
+    other_kernel: Float[AnyArray, "m n"],
+    outputs: Float[AnyArray, " n"],
+    other_outputs: Float[AnyArray, " m"],
+    y: Float[AnyArray, " n"],
     *,
     step_size: Scalar,
     steps: int,
@@ -210,7 +211,7 @@ def kernel_training(
 
 
 def trained_ensemble(
-    basis: Eigenbasis, rule: Filter, y: Float[Array | np.ndarray, "n *output"], covariance: Square
+    basis: Eigenbasis, rule: Filter, y: Float[AnyArray, "n *output"], covariance: Square
 ) -> GaussianLaw:
     """Return the law of f(X) over f₀(X) ~ N(0, Σ): mean Θg(Θ)y, covariance RΣR with R = 1 − Θg(Θ)."""
     remaining = residual(rule)
@@ -221,12 +222,12 @@ def trained_ensemble(
 def predicted_ensemble(
     basis: Eigenbasis,
     rule: Filter,
-    y: Float[Array | np.ndarray, "n *output"],
-    other_kernel: Float[Array | np.ndarray, "m n"],
+    y: Float[AnyArray, "n *output"],
+    other_kernel: Float[AnyArray, "m n"],
     *,
     covariance: Square,
-    cross_covariance: Float[Array | np.ndarray, "m n"],
-    other_covariance: Float[Array | np.ndarray, "m m"],
+    cross_covariance: Float[AnyArray, "m n"],
+    other_covariance: Float[AnyArray, "m m"],
 ) -> GaussianLaw:
     """Return the law at other inputs over random initializations f₀ ~ GP(0, Σ), trained with tangent kernel Θ.
 
@@ -241,9 +242,7 @@ def predicted_ensemble(
     return GaussianLaw(mean, jnp.asarray(other_covariance) - crossed - crossed.T + spread)
 
 
-def loss_curve(
-    basis: Eigenbasis, y: Float[Array | np.ndarray, " n"], times: Float[Array | np.ndarray, " t"]
-) -> Float[Array, " t"]:
+def loss_curve(basis: Eigenbasis, y: Float[AnyArray, " n"], times: Float[AnyArray, " t"]) -> Float[Array, " t"]:
     """Return ½‖f_t(X) − y‖² = ½ Σ_i e^{−2λ_i t}(u_i·(y − f₀))² along gradient flow; pass y − f₀(X) (lucchi Thm 54)."""
     modes = basis.vectors.T @ jnp.asarray(y)
     return 0.5 * _left_by_flow(basis.values, 2 * jnp.asarray(times)[:, None]) @ modes**2
@@ -264,8 +263,8 @@ def factored(kernel: Square, *, ridge: Scalar, units: int) -> tuple[Float[Array,
 
 def ridge_regression(
     kernel: Square,
-    y: Float[Array | np.ndarray, "n *output"],
-    other_kernel: Float[Array | np.ndarray, "m n"],
+    y: Float[AnyArray, "n *output"],
+    other_kernel: Float[AnyArray, "m n"],
     *,
     ridge: Scalar,
 ) -> Float[Array, "m *output"]:

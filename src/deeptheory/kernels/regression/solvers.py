@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import ROUNDING
 
@@ -29,7 +30,7 @@ __all__ = [
     "solve_kernel",
 ]
 
-Matrix = Float[Array | np.ndarray, "n k"]
+Matrix = Float[AnyArray, "n k"]
 Product = Callable[[np.ndarray], Matrix]
 
 
@@ -51,8 +52,8 @@ class LowRank(NamedTuple):
 
 
 def pivoted_cholesky(
-    diagonal: Float[Array | np.ndarray, " n"],
-    row: Callable[[int], Float[Array | np.ndarray, " n"]],
+    diagonal: Float[AnyArray, " n"],
+    row: Callable[[int], Float[AnyArray, " n"]],
     *,
     rank: int,
 ) -> LowRank:
@@ -98,7 +99,7 @@ def low_rank_preconditioner(low_rank: LowRank, *, ridge: float) -> Product:
     return apply
 
 
-def matrix_product(matrix: Float[Array | np.ndarray, "n n"], *, rows: int = 4096) -> Product:
+def matrix_product(matrix: Float[AnyArray, "n n"], *, rows: int = 4096) -> Product:
     """Return v ↦ Kv reading a block of rows at a time, so that a memory-mapped kernel is never held whole."""
 
     def product(v: np.ndarray) -> np.ndarray:
@@ -107,7 +108,7 @@ def matrix_product(matrix: Float[Array | np.ndarray, "n n"], *, rows: int = 4096
     return product
 
 
-def kernel_function_product(kernel: Callable, x: Float[Array | np.ndarray, "n ..."], *, tile: int = 1024) -> Product:
+def kernel_function_product(kernel: Callable, x: Float[AnyArray, "n ..."], *, tile: int = 1024) -> Product:
     """Return v ↦ K(x, x)v that computes tiles anew at every product: memory of one tile, no kernel stored.
 
     `kernel(x, other)` returns (n, m). One row of tiles is one compiled loop.
@@ -140,7 +141,7 @@ def kernel_function_product(kernel: Callable, x: Float[Array | np.ndarray, "n ..
 
 def conjugate_gradients(
     product: Product,
-    y: Float[Array | np.ndarray, "n *k"],
+    y: Float[AnyArray, "n *k"],
     *,
     ridge: float = 0.0,
     preconditioner: Product | None = None,
@@ -191,8 +192,8 @@ def conjugate_gradients(
 
 
 def solve_kernel(
-    kernel: Float[Array | np.ndarray, "rows columns"],
-    y: Float[Array | np.ndarray, "n *k"],
+    kernel: Float[AnyArray, "rows columns"],
+    y: Float[AnyArray, "n *k"],
     *,
     ridge: float = 0.0,
     rank: int = 100,

@@ -14,8 +14,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.layer import whole as counted
 
@@ -23,7 +24,7 @@ __all__ = ["sharded_kernel", "tiled_kernel"]
 
 KernelFunction = Callable[[Any, Any], Any]
 Progress = Callable[[int, int], None]
-Inputs = Float[Array | np.ndarray, "n ..."]
+Inputs = Float[AnyArray, "n ..."]
 
 
 def tile_corners(
@@ -68,7 +69,7 @@ def try_suspects(kernel: KernelFunction, **sets: Any) -> None:
 def computed_tiles(
     kernel: KernelFunction,
     x: Inputs,
-    other: Float[Array | np.ndarray, "m ..."] | None,
+    other: Float[AnyArray, "m ..."] | None,
     *,
     tile: int,
     corners: Sequence[tuple[int, int]],
@@ -118,7 +119,7 @@ def mirrored(tile: np.ndarray, pairs: int) -> np.ndarray:
 def tiled_kernel(
     kernel: KernelFunction,
     x: Inputs,
-    other: Float[Array | np.ndarray, "m ..."] | None = None,
+    other: Float[AnyArray, "m ..."] | None = None,
     *,
     tile: int = 1024,
     pairs: int = 1,
@@ -163,7 +164,7 @@ def place_tile(
 def sharded_kernel(
     kernel: KernelFunction,
     x: Inputs,
-    other: Float[Array | np.ndarray, "m ..."] | None = None,
+    other: Float[AnyArray, "m ..."] | None = None,
     *,
     devices: Sequence[jax.Device] | None = None,  # pyright: ignore[reportInvalidTypeForm]
 ) -> Any:

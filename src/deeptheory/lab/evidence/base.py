@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 Kind = TypeVar("Kind")
@@ -121,11 +120,6 @@ def static(default: Any) -> Any:
 def coordinates() -> Any:
     """The field that labels the axes of the other arrays, in order."""
     return dataclasses.field(default_factory=dict)
-
-
-def namespace(*arrays: Any):
-    """NumPy for NumPy arrays, jax.numpy where one of them is traced."""
-    return jnp if any(isinstance(array, jax.Array) for array in arrays) else np
 
 
 def numbers(evidence: Evidence) -> dict[str, np.ndarray]:

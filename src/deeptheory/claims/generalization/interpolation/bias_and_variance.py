@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Interval
 
+from deeptheory.claims.generalization.interpolation.local_averages import unit_noise
 from deeptheory.foundations.filters import (
     gradient_descent_filter,
     pseudo_inverse_filter,
@@ -22,11 +23,6 @@ from deeptheory.generalization.interpolation.ridgeless import (
 )
 from deeptheory.lab import Identity, Law, Positive, Trials, claim
 from deeptheory.lab.pictures import Curves, Line, Table, seen
-
-
-def unit_noise(samples):
-    """2n noise vectors ±√n eᵢ: their mean is zero and their covariance the identity, exactly and without drawing."""
-    return samples**0.5 * np.concatenate([np.eye(samples), -np.eye(samples)])
 
 
 def penalized(design, labels):

@@ -13,6 +13,7 @@ import scipy.stats
 from annotated_types import Interval
 from scipy.integrate import quad
 
+from deeptheory.foundations.balls import ball_volume
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.interpolation.nadaraya_watson import (
     averaging_weights,
@@ -25,7 +26,6 @@ from deeptheory.generalization.interpolation.nadaraya_watson import (
     second_moment_bound,
     singular_kernel,
 )
-from deeptheory.generalization.interpolation.nearest_neighbours import ball_volume
 from deeptheory.generalization.interpolation.smoothers import smoother_bias_variance
 from deeptheory.lab import Chain, Identity, Inequality, Law, Rate, Share, Sizes, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, seen

@@ -8,6 +8,7 @@ import numpy as np
 from annotated_types import Interval
 from scipy.spatial.distance import pdist
 
+from deeptheory.foundations.balls import ball_volume
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.interpolation.nadaraya_watson import (
     averaging_weights,
@@ -17,7 +18,6 @@ from deeptheory.generalization.interpolation.nadaraya_watson import (
     slope_at_data,
 )
 from deeptheory.generalization.interpolation.nearest_neighbours import (
-    ball_volume,
     expected_nearest_distance,
     nearest_distances,
 )
