@@ -7,9 +7,27 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import optax
 
-__all__ = ["trained"]
+__all__ = ["stepped", "trained"]
+
+
+def stepped(
+    method: optax.GradientTransformationExtraArgs,
+    objective: Callable[[Any], Any],
+    position: Any,
+    memory: Any,
+    value: Any,
+    gradient: Any,
+    **extra: Any,
+) -> tuple[Any, Any]:
+    """Return position and memory after one step of a method, which may ask for all that optax's line searches do."""
+    given = {"value": value, "grad": gradient, "value_fn": objective} | extra
+    move, following = method.update(gradient, memory, position, **given)
+    # Some methods of optax compute in single precision; a loop wants the kind it began with.
+    following = jax.tree.map(lambda new, old: jnp.asarray(new, jnp.asarray(old).dtype), following, memory)
+    return optax.apply_updates(position, move), following
 
 
 def trained(

@@ -20,6 +20,7 @@ from jaxtyping import Array, Bool, Float, Int
 from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import numeric
+from deeptheory.foundations.training import stepped
 from deeptheory.implicit_bias.margins import LargestMargin, largest_margin, normalized_margin
 from deeptheory.implicit_bias.mirror import conjugate, dual_multipliers
 from deeptheory.implicit_bias.potentials import Potential, squared_norm
@@ -68,11 +69,8 @@ def selected(
             return loss(w) if drawn is None else drawn(w, draw)
 
         value, gradient = jax.value_and_grad(objective)(point)
-        move, following = method.update(gradient, memory, point, value=value, grad=gradient, value_fn=objective)
-        # Some methods of optax compute in single precision; a loop wants the kind it began with.
-        following = jax.tree.map(lambda new, old: jnp.asarray(new, jnp.asarray(old).dtype), following, memory)
-        point = optax.apply_updates(point, move)
-        return count + 1, point, following, loss(point)
+        point, memory = stepped(method, objective, point, memory, value, gradient)
+        return count + 1, point, memory, loss(point)
 
     def going(now: tuple) -> Any:
         return (now[0] < steps) & (now[3] > tolerance * first) & jnp.isfinite(now[3])

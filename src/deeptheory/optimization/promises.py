@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Float, Int
 from deeptheory.foundations.arrays import Reals
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import numeric
+from deeptheory.foundations.training import stepped
 from deeptheory.optimization.descent import guaranteed_decrease
 from deeptheory.optimization.runs import Iterates, gradient_squares
 
@@ -108,10 +109,7 @@ def audited_run(
 
     def step(carry: tuple[Iterates, dict[str, Audit]], time: Array) -> tuple[tuple[Iterates, dict[str, Audit]], None]:
         now, audits = carry
-        extra = {"value": now.value, "grad": now.gradient, "value_fn": function}
-        move, memory = method.update(now.gradient, now.memory, now.position, **extra)
-        memory = jax.tree.map(lambda new, old: jnp.asarray(new, jnp.asarray(old).dtype), memory, now.memory)
-        after = seen(optax.apply_updates(now.position, move), memory)
+        after = seen(*stepped(method, function, now.position, now.memory, now.value, now.gradient))
         window = jax.tree.map(lambda one, other: jnp.stack([one, other]), now, after)
         for name, promise in promises.items():
             so_far, found = audits[name], audit(promise(window), error=error)

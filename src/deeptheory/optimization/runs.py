@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Int, Key, UInt32
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import numeric
+from deeptheory.foundations.training import stepped
 
 __all__ = [
     "Epochs",
@@ -77,12 +78,8 @@ def trajectory(
         objective = function if batches is None else lambda x: function(x, batch)
         value, gradient = jax.value_and_grad(objective)(position)
         extra = {} if draws is None else {"draw": draw}
-        move, following = method.update(
-            gradient, memory, position, value=value, grad=gradient, value_fn=objective, **extra
-        )
-        # Some methods of optax compute in single precision; a scan wants the kind it began with.
-        following = jax.tree.map(lambda new, old: jnp.asarray(new, jnp.asarray(old).dtype), following, memory)
-        return (optax.apply_updates(position, move), following), Iterates(position, value, gradient, memory)
+        after = stepped(method, objective, position, memory, value, gradient, **extra)
+        return after, Iterates(position, value, gradient, memory)
 
     start = jax.tree.map(jnp.asarray, start)
     _, seen = jax.lax.scan(
