@@ -167,8 +167,8 @@ def softmax_velocity(
     `decay` is β, `ratio` c. By Stein's identity the expectations are over the k logits: dm/dt = E(y − π) gram − A m/λ −
     βm and dR/dt = −2βR − (AR + RA)/λ + (c/λ)E(π − y)(π − y)ᵀ, A = E(diag π − ππᵀ). So what is orthogonal to the means
     falls like e^(−2βt) to a floor of order c/(2βλ). Pure, for `foundations.flows.flow`. Good while the logits' noise is
-    small beside √`nodes`, as with `softmax_quadrature`. `precision` is λ. Reference: jagannath Sec. 13.2 (Prop. 5.1);
-    the corrector is that of Thm 12.4.
+    small beside √`nodes`, as with `softmax_quadrature`. `precision` is λ. Reference: jagannath Sec. 13.2
+    (Thm 5.7 to Cor. 5.12 of the paper it sums up); the corrector is that of Thm 12.4.
     """
     overlaps, rest = (jnp.asarray(each) for each in state)
     gram, classes = jnp.asarray(gram), len(overlaps)

@@ -3,7 +3,8 @@
 A file is eight bytes that say how long its header is, a header in JSON (name → kind, shape, place) and the arrays one
 after the other. Nothing is ever downloaded.
 
-Reference: lucchi Sec. 10.4.5, Listing 10.5; Radford et al. 2019.
+Reference: lucchi Sec. 10.4.5, Listing 10.5, for the table of embeddings; Radford et al. 2019 for GPT-2; the format
+is that of the safetensors library, Hugging Face (2022).
 """
 
 import json

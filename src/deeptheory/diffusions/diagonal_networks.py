@@ -81,7 +81,8 @@ def batch_descent(
 ) -> Diagonal:
     """Return the network after steps along the mean gradients of batches, the examples of each given by their places.
 
-    `chosen` is for example that of `minibatches`, one run a problem; `rate` is η as in `diagonal_descent`. arora 8.1.
+    `chosen` is for example that of `minibatches`, one run a problem; `rate` is η as in `diagonal_descent`. Reference:
+    Pesme, Pillaud-Vivien and Flammarion 2021; arora Example 8.1.5 for the network.
     """
     examples = given.shape[1]
     if chosen.size and not (chosen.min() >= 0 and chosen.max() < examples):

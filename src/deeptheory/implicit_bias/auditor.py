@@ -200,7 +200,7 @@ def least_norm(
 
     By linear programming. There may be several; the one returned is a corner of their set. The multipliers are those
     of the linear programme times the norm, since ∇½‖·‖² is the norm times that of ‖·‖. Reference: Chen, Donoho and
-    Saunders 1998 for ‖·‖₁; Boyd and Vandenberghe 2004, Convex Optimization, 6.1.
+    Saunders 1998 for ‖·‖₁; Boyd and Vandenberghe 2004, Convex Optimization, 6.2.
     """
     from scipy.optimize import linprog
 

@@ -161,7 +161,7 @@ def sine_frequency(labels: Bool[np.ndarray, " n"]) -> int:
 def sine_signs(frequency: int, count: int) -> Bool[np.ndarray, " n"]:
     """Whether sin(πk·10⁻ⁱ) > 0 for i = 1 … n, in whole numbers: k modulo 2·10ⁱ lies strictly below 10ⁱ.
 
-    k is the `frequency`, n the `count`. Reference: handbook Sec. 7.3.1.
+    k is the `frequency`, n the `count`. Reference: Vapnik, The Nature of Statistical Learning Theory (1995), Ch. 3.
     """
     return np.array([0 < frequency % (2 * 10**i) < 10**i for i in range(1, count + 1)])
 

@@ -64,7 +64,7 @@ def ball_supremum(inputs: Inputs, radius: float = 1.0) -> Supremum:
 def absolute_ball_supremum(inputs: Inputs, radius: float = 1.0) -> Supremum:
     """Linear functions with ‖w‖₁ ≤ B: B·‖Σ σᵢxᵢ‖_∞.
 
-    `radius` is B. Reference: handbook 7.4.1.
+    `radius` is B. Reference: Shalev-Shwartz and Ben-David, Understanding Machine Learning (2014), Sec. 26.2.
     """
     return lambda signs: radius * np.max(np.abs(signs @ inputs), axis=1)
 

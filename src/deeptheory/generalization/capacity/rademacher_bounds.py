@@ -28,7 +28,7 @@ Numbers = float | int | Num[AnyArray, "..."] | np.number
 def linear_complexity(inputs: Float[np.ndarray, "n d"], radius: float = 1.0) -> float:
     """B·√(Σ‖xᵢ‖²)/n, at least R̂ of the linear ball and at most B·max‖xᵢ‖/√n; equal to R̂ for orthogonal inputs.
 
-    At most √2 too large (Khintchine). `radius` is B. Reference: lucchi Lemma 63, arora Prob. 5.3.2, handbook 7.4.1.
+    At most √2 too large (Khintchine). `radius` is B. Reference: lucchi Lemma 63, arora Prob. 5.3.2.
     """
     inside(0, np.inf, "[)", radius=radius)
     return float(radius * np.sqrt(np.sum(inputs**2)) / len(inputs))

@@ -74,7 +74,7 @@ def convex_sgd_stability(lipschitz: Numbers, step_sizes: Float[np.ndarray, " ste
 def strongly_convex_sgd_stability(lipschitz: Numbers, curvature: Numbers, samples: Numbers) -> Numbers:
     """2L²/(γn) at any time, for γ-strongly convex losses and constant steps at most 1/β.
 
-    `lipschitz` is L, `curvature` γ. Reference: handbook 10.2.
+    `lipschitz` is L, `curvature` γ. Reference: Hardt, Recht and Singer 2016, Thm 3.9.
     """
     positive(lipschitz=lipschitz, curvature=curvature, samples=samples)
     return 2 * lipschitz**2 / (curvature * samples)
@@ -83,8 +83,8 @@ def strongly_convex_sgd_stability(lipschitz: Numbers, curvature: Numbers, sample
 def regularized_stability(lipschitz: Numbers, curvature: Numbers, samples: Numbers) -> Numbers:
     """2L/(λn): how far the minimiser of mean loss + (λ/2)‖w‖² moves, losses convex and L-Lipschitz.
 
-    The loss changes by at most L times this. `lipschitz` is L, `curvature` λ. Reference: the ridge example of handbook
-    10.1.1.
+    The loss changes by at most L times this. `lipschitz` is L, `curvature` λ. Reference: Bousquet and
+    Elisseeff 2002, Thm 22.
     """
     positive(lipschitz=lipschitz, curvature=curvature, samples=samples)
     return 2 * lipschitz / (curvature * np.asarray(samples))

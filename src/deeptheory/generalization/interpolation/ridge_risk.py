@@ -83,8 +83,8 @@ def gaussian_norm_square(samples: int, features: int, *, inside: float, outside:
     """Return the mean of ‖w‖² for minimum-norm least squares on p of the Gaussian coordinates.
 
     ‖β_in‖² min(1, n/p) plus the variance that `gaussian_bias_variance` has for a noise of s² + ‖β_out‖²: what is seen
-    of the signal, and the fitted noise. It peaks with the risk at p = n and falls beyond. handbook 13.1.2. `inside` is
-    ‖β_in‖², `outside` ‖β_out‖²; n `samples`, p `features`.
+    of the signal, and the fitted noise. It peaks with the risk at p = n and falls beyond. Reference: Belkin, Hsu
+    and Xu 2020 for the model; handbook 13.1.2. `inside` is ‖β_in‖², `outside` ‖β_out‖²; n `samples`, p `features`.
     """
     fitted = gaussian_bias_variance(samples, features, signal=inside, noise=outside + noise)
     return inside - float(fitted.bias) + float(fitted.variance)

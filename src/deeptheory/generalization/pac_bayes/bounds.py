@@ -234,7 +234,8 @@ def pac_bayes_kl(empirical_risk: Reals, budget: Reals) -> Float[Array, "..."]:
 def pac_bayes_pinsker(empirical_risk: Reals, budget: Reals) -> Float[Array, "..."]:
     """Risk bound after Pinsker's 2(p−q)² ≤ kl(q‖p): empirical risk + √(budget/2); weaker, and it may exceed 1.
 
-    `budget` as in `pac_bayes_kl`. Reference: lucchi Thm 70.
+    `budget` as in `pac_bayes_kl`. Reference: arora Thm 5.6.1; handbook Sec. 11.1.2; McAllester 1999. The root of lucchi
+    Thm 70 is twice as large.
     """
     inside(0, 1, empirical_risk=empirical_risk)
     inside(0, np.inf, budget=budget)

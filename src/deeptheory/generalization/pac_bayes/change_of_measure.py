@@ -65,7 +65,7 @@ def diagonal_gaussian_kl(
 def isotropic_gaussian_kl(distance: Numbers, variance: Numbers) -> Numbers:
     """Relative entropy |m_Q − m_P|²/(2σ²) of two Gaussians of the same variance σ² in every direction.
 
-    `distance` is |m_Q − m_P|. Reference: lucchi (9.2).
+    `distance` is |m_Q − m_P|. Reference: lucchi §9.2, step 3.
     """
     return jnp.asarray(distance) ** 2 / (2 * jnp.asarray(variance))
 
