@@ -3,6 +3,8 @@
 At a fixed batch the noise moves expectations by order η only, as much as the length of the steps does, so that they do
 not tell a right covariance from a wrong one. The covariance of a run is itself of order η and all noise: in units of
 itself it differs from that of the diffusion by order η, and by order one from that of any other noise.
+
+Reference: arora 12.3 for the diffusion; Mandt, Hoffman and Blei 2017 for its stationary covariance.
 """
 
 from collections.abc import Callable

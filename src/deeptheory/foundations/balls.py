@@ -1,4 +1,7 @@
-"""The volume of a ball in any dimension."""
+"""The volume of a ball in any dimension.
+
+Reference: Olver, Lozier, Boisvert and Clark, NIST Handbook of Mathematical Functions (2010), Sec. 5.19.
+"""
 
 from typing import Any
 

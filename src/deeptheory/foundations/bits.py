@@ -1,4 +1,7 @@
-"""All strings of so many bits: subsets, coalitions, rows of signs."""
+"""All strings of so many bits: subsets, coalitions, rows of signs.
+
+Reference: Knuth, The Art of Computer Programming 4A (2011), Sec. 7.2.1.1.
+"""
 
 import numpy as np
 from jaxtyping import Bool

@@ -50,7 +50,8 @@ def separated_points(
 
     Distances are in the maximum norm. Each point is drawn evenly and again until it is far enough from those before
     it, so that the answer of the nearest point withstands every move of less than gap/2 in each coordinate: what a
-    classifier could do. Where no room is found in a thousand draws the gap is refused.
+    classifier could do. Where no room is found in a thousand draws the gap is refused. Reference: Yang, Rashtchian,
+    Zhang, Salakhutdinov and Chaudhuri 2020, for separated classes.
     """
     affordable(points=(count, dimension))
     rng = generator(key)
