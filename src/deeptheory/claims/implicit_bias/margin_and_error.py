@@ -41,8 +41,8 @@ def two_gaussians(random, count, dimension, distance):
 @claim(
     items={"H12.6": ("smoothed margin along the flow", "error of the largest margin", "error and bound of the margin")},
     says=r"Gradient flow raises $-\log\sum_ie^{-\langle w,\bar x_i\rangle}/|w|$ once the exponential loss is below 1. "
-    "On two Gaussian classes the largest margin, its end, errs half as often as random separators. Any errs with "
-    r"chance at most $2c\,r|w|/(\gamma\sqrt n)+3\sqrt{\log(2/\delta')/2n}$.",
+    "On two Gaussian classes the largest margin, its end, errs less than half as often as random separators. Any has "
+    r"error at most $2c\,r|w|/(\gamma\sqrt n)+3\sqrt{\log(2/\delta')/2n}$.",
     needs="a sample that a plane through the origin separates",
     symbols={
         r"w": "the weights, through the origin",
