@@ -40,7 +40,7 @@ def power_sum(points, degree):
 
 @claim(
     items={
-        "A8.36": ("margin of the diagonal network", "first-order condition of cubes"),
+        "A8.36": ("margin of the diagonal network", "first-order condition of a cube"),
         "A8.37": ("gradient off the limit", "change of the gradient with the length", "where the bound is attained"),
     },
     says=r"Gradient flow on $\sum_ie^{-\langle u^{\odot2}-v^{\odot2},\bar x_i\rangle}$ finds the largest $\ell_1$ "
@@ -76,18 +76,19 @@ def diagonal_networks_and_cubes(key, *, starts: Annotated[int, Interval(ge=1, le
     ]
     best, euclidean = largest_margin(VOTED, norm=1.0).margin, largest_margin(VOTED).margin
     others = apart(draw, 6, 3)
-    cubes = homogeneous_flow(
-        power_sum(others, 3), 0.3 * draw.standard_normal(6), LENGTHS[:-2], degree=3.0, tolerance=FOLLOWED
-    )
+    # One unit: of two, both may last and share the points, and how fast the condition comes is then another matter. On
+    # the side of the points, since from the other one the flow passes by zero.
+    unit = 0.3 * draw.standard_normal(3)
+    unit *= np.sign(unit @ others.sum(0))
+    cube = homogeneous_flow(lambda w: (others @ w) ** 3, unit, LENGTHS[:-2], degree=3.0, tolerance=FOLLOWED)
     condition, alike = [], []
-    for direction, shares in zip(cubes.directions[1:], cubes.shares[1:], strict=True):
-        seen = others @ direction.reshape(2, 3).T
-        # By hand: the gradient of ⟨w, x⟩³ in w is 3⟨w, x⟩² x.
-        condition.append(sine(direction, np.einsum("i,ij,ik->jk", shares, 3 * seen**2, others).ravel()))
-        alike.append(sine(direction, np.einsum("ij,ik->jk", 3 * seen**2, others).ravel()))
-    limit, size = cubes.directions[-1], float(np.exp(cubes.log_norms[1]))
-    turned = draw.standard_normal((20, 6))
-    turned = np.vstack([cubes.directions[1:4], turned / np.linalg.norm(turned, axis=1, keepdims=True)])
+    for direction, shares in zip(cube.directions[1:], cube.shares[1:], strict=True):
+        slopes = 3 * (others @ direction)[:, None] ** 2 * others  # by hand, of ⟨w, x⟩³ in w
+        condition.append(sine(direction, shares @ slopes))
+        alike.append(sine(direction, slopes.sum(0)))
+    limit, size = np.append(cube.directions[-1], np.zeros(3)), float(np.exp(cube.log_norms[1]))
+    turned = draw.standard_normal((23, 6))
+    turned /= np.linalg.norm(turned, axis=1, keepdims=True)
     lengths, changes, bounds, doubled = np.linalg.norm(others, axis=1), [], [], []
     for degree in (2, 3):
         slope = jax.jit(jax.jacobian(power_sum(others, degree)))
@@ -100,9 +101,9 @@ def diagonal_networks_and_cubes(key, *, starts: Annotated[int, Interval(ge=1, le
         bounds.append([largest * size ** (degree - 1) * np.linalg.norm(at - limit) for at in turned])
         doubled.append([np.log2(change(at, 2 * size) / change(at, size)) for at in turned])
     # One unit along a point, moved along it: the second derivative is the largest there is.
-    cube, along = jax.jit(jax.jacobian(power_sum(others[:1], 3))), np.append(others[0] / lengths[0], np.zeros(3))
+    steep, along = jax.jit(jax.jacobian(power_sum(others[:1], 3))), np.append(others[0] / lengths[0], np.zeros(3))
     steps = 0.1 / 2.0 ** np.arange(5)
-    moved = [np.linalg.norm(cube(size * (1 - step) * along) - cube(size * along)) for step in steps]
+    moved = [np.linalg.norm(steep(size * (1 - step) * along) - steep(size * along)) for step in steps]
     attained = np.array(moved) / (6 * lengths[0] ** 3 * size**2 * steps)
     return {
         "margin of the diagonal network": Limit(
@@ -112,7 +113,7 @@ def diagonal_networks_and_cubes(key, *, starts: Annotated[int, Interval(ge=1, le
             aside={"margins": np.array(margins), "best": best, "euclidean": euclidean},
         ),
         "value of the linear programme": Identity(np.array([best]), np.array([5 / 3])),
-        "first-order condition of cubes": Limit(
+        "first-order condition of a cube": Limit(
             np.exp(LENGTHS[1:-2]), np.array(condition), order=1.0, aside={"alike": np.array(alike)}
         ),
         "gradient off the limit": Inequality(
@@ -133,7 +134,7 @@ def euclidean_margin(evidence):
     return replace(evidence, y=np.max(np.abs(margins - other) / np.maximum(margins, other), axis=0))
 
 
-@diagonal_networks_and_cubes.control("one multiplier for all points", of="first-order condition of cubes")
+@diagonal_networks_and_cubes.control("one multiplier for all points", of="first-order condition of a cube")
 def all_points_alike(evidence):
     return replace(evidence, y=evidence.aside["alike"])
 
