@@ -203,8 +203,8 @@ def stars(networks, points, labels, radius):
     "training descends the loss at the worst point of each ball, and goes on until the whole ball is answered well. "
     "The worst point depends on the boundary: when that has moved away from one set of examples, others are worse, "
     "so that a set made once is only walked round.",
-    notice="Both networks answer every point rightly. Before, on the left, the boundary cuts through squares; stars "
-    "mark points of them that are answered wrongly. After, on the right, it runs round nearly all squares.",
+    notice="Both networks answer every point rightly. Before, on the left, the boundary cuts through squares; marked "
+    "in them are points that are answered wrongly. After, on the right, it runs round nearly all squares.",
 )
 def adversarial_training_moves_the_boundary(key, *, trials: Annotated[int, Interval(ge=8, le=512)] = 72):
     keys = jax.random.split(key, 3)

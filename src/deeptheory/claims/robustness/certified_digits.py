@@ -65,6 +65,8 @@ def share_of(counts, labels):
         r"\delta": "the chance of a wrong certificate that is allowed, 0.01",
         "p": "the probability of the image's label among noisy copies",
         "c_n": r"the least count that fewer than a share $\delta$ of fair coins reach",
+        r"\beta": "the deviation of the noise, of pixels from 0 to 1",
+        r"z_\delta": r"what a standard normal exceeds with chance $\delta$",
     },
     why="A certificate needs a label that more than half of all noisy copies get, beyond doubt. The count of votes is "
     r"binomial, so the chance to abstain is a sum; it has fallen where $p-\frac12$ is above $z_\delta/2\sqrt n$, and "
