@@ -34,3 +34,8 @@ def test_symmetric_tie_climbs_the_energy(key):
 
     sums = np.exp(2.0 * tokens @ matrix @ tokens.T).sum(-1)
     assert np.isclose((moved(step) - moved(-step)) / (2 * step), np.sum(sums * np.sum(velocity**2, -1)), rtol=1e-6)
+
+
+def test_energy_by_hand():
+    """Two orthogonal tokens: each sees itself by e², the other by 1, over 2β = 4."""
+    assert np.isclose(pair_energy(np.eye(2), np.eye(2), 2.0), (2 * np.e**2 + 2) / 4)

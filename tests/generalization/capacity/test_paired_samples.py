@@ -64,6 +64,7 @@ def test_the_exact_gap_by_quadrature(n, dimension):
 @pytest.mark.item("H9.5")
 def test_the_exact_gap_by_simulation(key):
     inputs, labels = noise_labels(key, 40, 10, batch=(4000,))
+    assert set(np.unique(labels)) == {-1.0, 1.0}
     weights = np.einsum("tn,tnv->tv", labels, inputs)
     errors = np.mean(labels * np.einsum("tnv,tv->tn", inputs, weights) <= 0, axis=1)
     assert abs(0.5 - errors.mean() - one_step_noise_gap(40, 10)) < 5 * errors.std() / np.sqrt(4000)
