@@ -62,6 +62,8 @@ BAD = [
     (("find", ""), "there is no word to look for in ''"),
     (("new", "", "--item", "A2.26"), "a claim is named by two or more small words"),
     (("new", "my_claim", "--item", ""), "'' names 0 items"),
+    (("new", "my_claim"), "name the item it checks with --item or, if no book has it, a --room: alignment"),
+    (("new", "my_claim", "--item", "A1.8"), "generalization is divided into topics; name one with --topic: capacity"),
     (("new", "my_claim", "--item", "A2.26", "--root", "nowhere"), "nowhere is no source tree of deeptheory"),
     (("new", "my_claim", "--item", "A2.26", "--room", "../.."), "no room is called '../..'; the rooms are alignment"),
     (

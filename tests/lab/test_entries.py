@@ -37,3 +37,14 @@ def test_every_claim_names_the_functions_it_uses():
     assert "deeptheory.spectra.marchenko_pastur.marchenko_pastur_cdf" in {
         name for entry in catalogue().claims.values() for name in entry.uses
     }
+
+
+def test_a_source_that_cannot_be_read_is_named_with_the_line():
+    claims, lab = made.PACKAGE / "claims" / "a.py", made.PACKAGE / "lab" / "_claim.py"
+    told = f'  File "{claims}", line 7, in <module>\n  File "{lab}", line 9, in claim\nValueError: no such item\n'
+    assert made._fault(told) == f"ValueError: no such item ({claims}, line 7)"
+    assert (
+        made._fault(f'  File "{claims}", line 3\n    def f(:\nSyntaxError: bad\n')
+        == f"SyntaxError: bad ({claims}, line 3)"
+    )
+    assert made._fault("") == ""

@@ -150,8 +150,18 @@ class Here:
 
     def submit(self, function, *arguments):
         done = Future()
-        done.set_result(function(*arguments))
+        try:
+            done.set_result(function(*arguments))
+        except Exception as problem:
+            done.set_exception(problem)
         return done
+
+
+def test_a_claim_that_does_not_hold_is_not_attacked(monkeypatch):
+    run = SimpleNamespace(as_expected=False, verdict="refuted", reason="2 against 1")
+    monkeypatch.setattr(attack, "load", lambda name: SimpleNamespace(check=lambda: run))
+    with pytest.raises(ValueError, match=r"c0 is not ready to be attacked: it is refuted as it stands.*: 2 against 1"):
+        list(attack.attacked(["c0"], Here(), count=1))
 
 
 def test_only_claims_that_were_drawn_are_run_and_a_reason_may_be_one_claims(monkeypatch):

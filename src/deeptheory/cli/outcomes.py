@@ -60,6 +60,11 @@ def _card(out: Console, entry: Entry, run: "Run") -> None:
         out.print(_pieces(run))
         if len(run.judgements) > PIECES:
             out.print(Text(f"and {len(run.judgements) - PIECES} more pieces of evidence", style="dim"))
+    if run.control is None:
+        for item, pieces in entry.items.items():
+            for lost in sorted(set(pieces) - set(run.judgements)):
+                known = ", ".join(f"“{name}”" for name in run.judgements if name) or 'one without a name, ""'
+                out.print(f"{item} rests on “{lost}”, and no piece of evidence is called so; there is {known}")
     if run.controls:
         controls = table("control", "verdict", "why")
         for each in run.controls:

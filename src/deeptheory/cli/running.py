@@ -285,8 +285,14 @@ def _tell(done: Done, failed: Failed, *, page: bool = True) -> None:
 
 
 def tell_failed(failed: Failed) -> None:
+    """Say what failed, once where it is the same of every seed."""
+    told: dict[str, list[Exception]] = {}
     for task, problem in failed:
-        _lament(sentence(task, problem), problem)
+        told.setdefault(sentence(task, problem), []).append(problem)
+    for said, problems in told.items():
+        _lament(said + (f" ({len(problems)} times)" if len(problems) > 1 else ""), problems[0])
+    if any(not task.settings for task, _ in failed) and not os.environ.get("DEEPTHEORY_DEBUG"):
+        print("DEEPTHEORY_DEBUG=1 before the command shows where", file=sys.stderr)
 
 
 def _lament(told: str, problem: Exception) -> None:
@@ -301,7 +307,7 @@ def sentence(task: "Task", problem: Exception) -> str:
     if task.settings and isinstance(problem, ValueError):
         return str(problem)
     given = f" with {written(task.settings)}" if task.settings else ""
-    return f"{task.entry.name} failed to run{given}: {type(problem).__name__}: {problem}"
+    return f"{task.entry.name} failed to run{given}: {': '.join(filter(None, [type(problem).__name__, str(problem)]))}"
 
 
 def _failure(task: "Task", problem: Exception) -> dict[str, Any]:

@@ -91,6 +91,8 @@ def _errata(out: Console, items: Iterable[books.Item]) -> None:
 def show_coverage(items: Sequence[books.Item], status: dict[str, Any]) -> None:
     """Counts by book, then every item."""
     out = console()
+    if not items:
+        return out.print("no item of the books is so")
     order = [name for name in STATUSES if any(each.status == name for each in status.values())]
     total = table("book", *(f">{STATUSES[name][0]}" for name in order), ">items")
     for book in books.books():

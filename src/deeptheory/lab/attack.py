@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deeptheory.lab.entries import FACES, PACKAGE, load
 from deeptheory.lab.mutations import Mutant, Ran, Span, mutants
+from deeptheory.lab.workers import WorkerDied
 
 if TYPE_CHECKING:
     from deeptheory.lab._claim import Claim
@@ -91,6 +92,11 @@ def attacked(
     grounds = {name: pool.submit(ground, name) for name in dict.fromkeys(names)}
     drawn: list[tuple[str, Mutant]] = []
     for name in names:
+        problem = grounds[name].exception()
+        if isinstance(problem, Exception) and not isinstance(problem, WorkerDied):
+            kind = "" if type(problem) is ValueError else f"{type(problem).__name__}: "  # a sentence by itself
+            told = f"{kind}{problem}".removesuffix(": ")
+            raise ValueError(f"{name} is not ready to be attacked: {told}") from None
         if found := grounds[name].result().mutants:
             drawn.append((name, draw.choice(found)))
     running = {}
@@ -155,6 +161,8 @@ def ground(name: str) -> Ground:
     with _watching(seen):
         run = claim.check()
     seconds = time.perf_counter() - start
+    if not run.as_expected:
+        raise ValueError(f"it is {run.verdict} as it stands, and would notice anything: {run.reason}")
     found = []
     for path in sorted(seen):
         module = ".".join(Path(path).relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")

@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import pkgutil
+import re
 import sys
 from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
@@ -131,11 +132,22 @@ def catalogue() -> Catalogue:
             return _read(record)
     import subprocess
 
+    if sys.stderr is not None and "_DEEPTHEORY_COMPLETE" not in os.environ:
+        print("the source has changed: its claims are listed anew, which takes ten seconds or more", file=sys.stderr)
     command = [sys.executable, "-m", "deeptheory.lab.entries"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "JAX_PLATFORMS": "cpu"})
     if done.returncode:
-        raise ImportError(f"the catalogue cannot be generated: {done.stderr.strip().splitlines()[-1]}")
+        raise ImportError(f"the catalogue cannot be generated: {_fault(done.stderr) or f'status {done.returncode}'}")
     return _read(json.loads(done.stdout))
+
+
+def _fault(traceback: str) -> str:
+    """The last line of a traceback, and the place in a claim or a room that it came from, or else in the package."""
+    places = [(Path(file), line) for file, line in re.findall(r'File "(.+)", line (\d+)', traceback)]
+    own = [(path, line) for path, line in places if path.is_relative_to(PACKAGE)]
+    rooms = [place for place in own if place[0].relative_to(PACKAGE).parts[0] not in ("lab", "foundations")]
+    at = "".join(f" ({path}, line {line})" for path, line in (rooms or own)[-1:])
+    return "".join(f"{line}{at}" for line in traceback.strip().splitlines()[-1:])
 
 
 def _cached(digest: str) -> Path:

@@ -253,7 +253,9 @@ def _status(item: _Item, catalogue: Catalogue, book: Ledger, fallen: set[str]) -
     if missing := [name for name in serving if name not in book.claims]:
         return Status("open", serving, f"{missing[0]} is not recorded yet", refuted)
     if failing := [name for name in serving if book.claims[name].items.get(item.id) != "holds"]:
-        return Status("failing", serving, f"{failing[0]} is {book.claims[failing[0]].verdict}", refuted)
+        found = book.claims[failing[0]].items.get(item.id)
+        reason = f"the evidence of {failing[0]} is {found}" if found else f"{failing[0]} was recorded without it"
+        return Status("failing", serving, reason, refuted)
     if standing:
         return Status("open", serving, f"what is printed ({', '.join(standing)}) is not yet a refuted control", refuted)
     stale = [name for name in serving if book.claims[name].source != catalogue.claims[name].source]
