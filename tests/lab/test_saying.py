@@ -147,4 +147,6 @@ def test_every_other_kind_says_what_it_would_have_noticed():
     )
     noisy = 1 + 0.01 * np.random.default_rng(0).normal(size=(4, 100))
     assert said_of(Bounded(WIDTHS, noisy)).endswith("per e-fold would have been noticed.")
-    assert said_of(Trend(np.random.default_rng(0).normal(1.0, 0.1, 100))) == ""
+    assert said_of(Trend(np.random.default_rng(0).normal(1.0, 0.1, 100))) == (
+        "The effect is a mean difference, and its sign is what the statement says: above 0."
+    )

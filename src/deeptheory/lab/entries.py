@@ -133,7 +133,7 @@ def catalogue() -> Catalogue:
     import subprocess
 
     if sys.stderr is not None and "_DEEPTHEORY_COMPLETE" not in os.environ:
-        print("the source has changed: its claims are listed anew, which takes ten seconds or more", file=sys.stderr)
+        print("the claims of this source tree are listed first, which takes ten seconds or more", file=sys.stderr)
     command = [sys.executable, "-m", "deeptheory.lab.entries"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "JAX_PLATFORMS": "cpu"})
     if done.returncode:

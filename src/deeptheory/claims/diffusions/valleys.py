@@ -96,7 +96,7 @@ def noise_shape_decides_where_a_valley_ends(
         **one_step(target, variance),
         # Fair signs scatter by their size and nothing else.
         "squared kicks of fair signs": Identity(
-            np.square(label_noise(draw, many, deviation)), variance * np.square([many.second, many.first])
+            np.asarray(label_noise(draw, many, deviation)) ** 2, variance * np.asarray([many.second, many.first]) ** 2
         ),
         "imbalance under label noise": Law(
             np.broadcast_to(label_noise_imbalance(imbalance, time, variance=variance), (2, 2)),

@@ -234,7 +234,9 @@ def canonical_equation_has_weak_order_one(
         diffusion_noise=assumed,
         nodes=nodes,
     )
-    pieces = {name: Rate(fine, exact(oracle), exponent=1.0, rivals=(0.5,)) for name, oracle in oracles.items()}
+    pieces: dict[str, Rate | Identity] = {
+        name: Rate(fine, exact(oracle), exponent=1.0, rivals=(0.5,)) for name, oracle in oracles.items()
+    }
     pieces["a double well"] = Rate(coarse, well, exponent=1.0, rivals=(0.5,))
     pieces["a small network"] = Rate(coarse[:4], net, exponent=1.0, rivals=(0.5,))
     half = [

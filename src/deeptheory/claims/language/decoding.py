@@ -197,7 +197,10 @@ def decoding_reshapes_surprise(key, *, flat: Annotated[float, Interval(ge=0.05, 
         ),
         "order of perplexities": Chain(
             {
-                f"{low} below {high}": tuple(np.array([each[name] for each in tables]) for name in (low, high))
+                f"{low} below {high}": (
+                    np.array([each[low] for each in tables]),
+                    np.array([each[high] for each in tables]),
+                )
                 for low, high in BELOW
             }
             | {

@@ -1,7 +1,7 @@
 """Training against an adversary: what it minimises, and why its step is a gradient step."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax
@@ -215,7 +215,7 @@ def adversarial_training_moves_the_boundary(key, *, trials: Annotated[int, Inter
 
     def train(inputs, attack_steps=0, noise=0.0):
         def one(start, own, known):
-            how = dict(steps=1500, batch=COUNT, rate=0.02, attack_steps=attack_steps, noise=noise)
+            how: dict[str, Any] = dict(steps=1500, batch=COUNT, rate=0.02, attack_steps=attack_steps, noise=noise)
             return train_adversarially(keys[2], start, own, known, Threat(EPSILON), **how)[0]
 
         return eqx.filter_vmap(one)(starts, inputs, labels)

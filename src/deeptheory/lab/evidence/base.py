@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 Kind = TypeVar("Kind")
@@ -120,6 +121,14 @@ def static(default: Any) -> Any:
 def coordinates() -> Any:
     """The field that labels the axes of the other arrays, in order."""
     return dataclasses.field(default_factory=dict)
+
+
+def namespace(*arrays: Any):
+    """NumPy for NumPy arrays, jax.numpy where one of them is traced.
+
+    `foundations.arrays` has the same for rooms; here it counts among what judges, on which every record rests.
+    """
+    return jnp if any(isinstance(array, jax.Array) for array in arrays) else np
 
 
 def numbers(evidence: Evidence) -> dict[str, np.ndarray]:

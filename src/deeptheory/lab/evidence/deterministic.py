@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from deeptheory.foundations.arrays import namespace
-from deeptheory.lab.evidence.base import EPSILON, RESOLUTION, Evidence, Judgement, coordinates, kind, static
+from deeptheory.lab.evidence.base import EPSILON, RESOLUTION, Evidence, Judgement, coordinates, kind, namespace, static
 from deeptheory.lab.evidence.saying import apart, counted, every, percent
 from deeptheory.lab.evidence.strata import layered, stratified
 
