@@ -30,6 +30,7 @@ INNER = (
 )
 
 FOUND = """
+cross_entropy.binary_cross_entropy, logits: two
 entropies.entropy, law: huge
 entropies.finite_kl, prior: deeper
 concentration.log_binomial_deviation, deviation: negative

@@ -11,10 +11,10 @@ import jax
 import scipy.special
 from jaxtyping import Float, Int
 
-from deeptheory.foundations.arrays import AnyArray, Reals, namespace
+from deeptheory.foundations.arrays import AnyArray, namespace
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
-from deeptheory.foundations.margin_losses import logistic_loss
+from deeptheory.foundations.margin_losses import Margins, logistic_loss
 
 __all__ = [
     "binary_cross_entropy",
@@ -50,7 +50,7 @@ def softmax_cross_entropy(logits: Rows, target: Rows) -> Any:
     return target.sum(-1) * _log_total(logits) - (target * logits).sum(-1)
 
 
-def binary_cross_entropy(logits: Reals, target: Reals) -> Any:
+def binary_cross_entropy(logits: Margins, target: Margins) -> Any:
     """Return −y log σ(z) − (1 − y) log(1 − σ(z)) = log(1 + e^z) − yz of logits z and targets y in [0, 1] (lucchi 2.7).
 
     For labels ±1 it is the `logistic_loss` of the margin.
