@@ -17,6 +17,7 @@ of `guards` at the top of the function.
 import functools
 import inspect
 import sys
+import traceback
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import is_dataclass
@@ -138,9 +139,10 @@ def _door(function: Callable, title: str, wishes: dict[str, Wish], nan: bool) ->
             found = isinstance(error, np.linalg.LinAlgError) and _at_fault(bound.arguments)
             why = next(words for kind, words in FAILURES.items() if isinstance(error, kind))
             raise ValueError(found or f"{title} has no answer for these values: {why}") from error
-        except UNKNOWN as error:
-            if not (traced := _traced(bound.arguments)):
-                raise  # a function among the arguments that cannot be traced, where we trace it
+        except Exception as error:
+            traced = _traced(bound.arguments)
+            if not traced or not (isinstance(error, UNKNOWN) or _of_a_library(error, bound.arguments)):
+                raise  # our own sentence; or a function among the arguments cannot be traced, where we trace it
             outside = "call it outside jit, vmap and grad, or make static what is a size or a switch"
             raise TypeError(f"{title} needs values, and {' and '.join(traced)} is traced: {outside}") from error
         finally:
@@ -164,6 +166,14 @@ def _granted(parameter: inspect.Parameter, wanted: Wish, value: Any, sizes: Size
 
 def _traced(given: dict[str, Any]) -> list[str]:
     return [name for name, value in given.items() if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(value))]
+
+
+def _of_a_library(error: Exception, given: dict[str, Any]) -> bool:
+    """Whether a library, not our own line nor a function among the arguments, stumbled over what it was given."""
+    last = list(traceback.walk_tb(error.__traceback__))[-1][0]
+    unhashable = str(error).startswith("Non-hashable static arguments")  # said by a library that leaves no frame
+    here = last.f_globals.get("__name__", "").startswith("deeptheory.")
+    return (unhashable or not here) and not any(callable(value) for value in given.values())
 
 
 def _at_fault(given: dict[str, Any]) -> str:
