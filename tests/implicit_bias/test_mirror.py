@@ -200,13 +200,24 @@ def test_projections_of_many_labels_at_once_and_what_cannot_be_fitted_is_nan():
     assert np.isnan(found[2]).all()
 
 
-@pytest.mark.parametrize(
-    "made",
-    [lambda t: hypentropy(t), lambda t: smooth_norm(jax.numpy.linalg.norm, 7)._replace(value=lambda w: t)],
-)
-def test_a_potential_that_the_host_cannot_evaluate_is_refused(made):
-    with pytest.raises(TypeError, match="potential must compute with NumPy on NumPy arrays"):
-        jax.grad(lambda t: bregman_projection(made(t), DESIGN, t * LABELS).sum())(0.5)
+def test_the_solution_of_squares_moves_with_the_scale_of_their_start():
+    def nearest(scale, labels=LABELS):
+        return bregman_projection(hypentropy(scale), DESIGN, labels)
+
+    for scale in (0.05, 0.5, 2.0):
+        slope = jax.jit(jax.jacobian(nearest))(scale)
+        difference = (nearest(scale + 1e-5) - nearest(scale - 1e-5)) / 2e-5
+        np.testing.assert_allclose(slope, difference, rtol=1e-5, atol=1e-7)
+        # X w = y at every scale, so the move lies in the kernel of X; and λ = X⁺ᵀ∇R(w) is all that is left to choose.
+        np.testing.assert_allclose(DESIGN @ slope, 0, atol=1e-10)
+    bend = jax.hessian(lambda scale: nearest(scale)[0])(0.5)
+    np.testing.assert_allclose(bend, (nearest(0.501)[0] - 2 * nearest(0.5)[0] + nearest(0.499)[0]) / 1e-6, rtol=1e-3)
+
+
+def test_a_norm_given_as_a_function_has_the_derivative_of_its_closed_form():
+    closed, by_newton = squared_norm(3.0), smooth_norm(lambda w: (abs(w) ** 3).sum() ** (1 / 3), 7)
+    slopes = [jax.jacobian(lambda y, p=p: bregman_projection(p, DESIGN, y))(LABELS) for p in (closed, by_newton)]
+    np.testing.assert_allclose(slopes[1], slopes[0], rtol=1e-6, atol=1e-8)
 
 
 def test_corners_are_refused_under_tracing_too():

@@ -173,11 +173,11 @@ def spherical_sgd(
     x = random.standard_normal((replicas, dimension))
     x[:, 0] = np.abs(x[:, 0])
     x = jnp.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
-    paths, block = [], min(16, max(1, HELD // (replicas * dimension)))
-    for _ in range(0, steps, block):
+    path, block = np.empty((steps, replicas)), min(16, max(1, HELD // (replicas * dimension)))
+    for done in range(0, steps, block):
         x, overlaps = _walk(x, random.standard_normal((block, replicas, dimension)), step, link)
-        paths.append(np.asarray(overlaps))
-    return np.concatenate(paths)[:steps]
+        path[done : done + block] = overlaps[: steps - done]
+    return path
 
 
 def overlap_cdf(overlap: float | Float[AnyArray, "*shape"], dimension: int) -> Any:

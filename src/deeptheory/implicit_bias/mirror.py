@@ -9,12 +9,14 @@ w ← w + η∇R*(−∇L(w)), since ∇R* = (∇R)⁻¹. Both are methods of op
 Reference: arora 8.1.1; Nemirovski and Yudin 1983; Gunasekar, Lee, Soudry and Srebro 2018.
 """
 
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax import lax
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
@@ -65,9 +67,9 @@ def dual_multipliers(
     By Newton's method, halving steps that do not help; without `start` ∇R(w₀) = 0. For a potential whose conjugate is
     differentiable twice, and rows that are linearly independent.
 
-    Under `jit`, `vmap` and `grad` too, for a potential of NumPy and JAX alike whose own parameters are known: λ is
-    found on the host, and its derivative in X, y and w₀ is that of the equation X∇R*(∇R(w₀) + Xᵀλ) = y, to any order.
-    Where nothing fits the labels this is said; traced, when that is seen too late, λ is nan.
+    Under `jit`, `vmap` and `grad` too: the derivative in X, y, w₀ and in what the potential is made of is that of the
+    equation X∇R*(∇R(w₀) + Xᵀλ) = y, to any order. Where nothing fits the labels this is said; traced, when that is
+    seen too late, λ is nan.
     """
     if any(isinstance(each, Tracer) for each in (design, labels, start, potential.inverse(np.ones(design.shape[1])))):
         return _traced_multipliers(potential, design, labels, start)
@@ -118,7 +120,8 @@ def bregman_projection(
     Without `start` the one of least R. Of D_R only the dual is solved, w = ∇R*(∇R(w₀) + Xᵀλ), which needs a smooth
     conjugate and linearly independent rows; for ½‖·‖₁² and ½‖·‖∞² see `least_norm` of `auditor`. Where no point of R's
     domain interpolates (negative weights for the entropy) this is said. Under `jit`, `vmap` and `grad` as
-    `dual_multipliers`: the derivative in y, for one, is ∇²R*Xᵀ(X∇²R*Xᵀ)⁻¹.
+    `dual_multipliers`: the derivative in y, for one, is ∇²R*Xᵀ(X∇²R*Xᵀ)⁻¹, and that in the α of `hypentropy(α)` tells
+    how the solution of w = u² − v² moves with the scale of its start.
 
     Reference: arora Thm 8.1.2, (8.4).
     """
@@ -134,39 +137,43 @@ def _offset(potential: Potential, design: Any, start: Any) -> Any:
 
 
 def _traced_multipliers(potential: Potential, design: Any, labels: Any, start: Any) -> Array:
-    count, width = design.shape
-    with jax.ensure_compile_time_eval():
-        tried = potential.inverse(np.ones(width))
-    if not isinstance(tried, np.ndarray):
-        # A callback must not wait for JAX, and cannot see what is traced in the potential.
-        raise TypeError(
-            "potential must compute with NumPy on NumPy arrays, from parameters that are known, under jit, vmap and "
-            "grad: call it outside of them"
-        )
-    potential.metric(tried)  # refused where there is none
-    given = tuple(jnp.asarray(each) for each in (design, labels, start) if each is not None)
-    shape = jax.ShapeDtypeStruct((count,), jnp.result_type(float, *given))
+    """The same method in JAX: nothing is known yet, neither the data nor what the potential is made of."""
+    design, labels = jnp.asarray(design), jnp.asarray(labels)
+    offset, scale = _offset(potential, design, start), jnp.linalg.norm(labels) + jnp.linalg.norm(design)
 
-    def known(*values: Any) -> np.ndarray:
-        try:
-            return np.asarray(dual_multipliers(potential, *map(np.asarray, values)), shape.dtype)
-        except ValueError:
-            return np.full(count, np.nan, shape.dtype)
+    def seen(multipliers: Any) -> tuple[Any, Any, Any]:
+        dual = offset + design.T @ multipliers
+        point = potential.inverse(dual)
+        return point, labels - design @ point, multipliers @ labels - dual @ point + potential.value(point)
 
-    def unfit(multipliers: Any, design: Any, labels: Any, start: Any = None) -> Any:
-        return labels - design @ potential.inverse(_offset(potential, design, start) + design.T @ multipliers)
+    def step(now: tuple) -> tuple:
+        count, multipliers, (point, rest, gain), _ = now
+        bend = design @ potential.metric(point) @ design.T
+        move = jnp.linalg.solve(bend + 1e-15 * jnp.trace(bend) * jnp.eye(len(labels)), rest)
 
-    @jax.custom_jvp
-    def solved(*values: Any) -> Any:
-        return jax.pure_callback(known, shape, *values, vmap_method="sequential")
+        def too_long(tried: tuple) -> Any:
+            length, (_, left, new) = tried
+            return ~((jnp.linalg.norm(left) < jnp.linalg.norm(rest) / 2) | (new >= gain)) & (length >= 1e-9)
 
-    @solved.defjvp
-    def _(values: tuple, changes: tuple) -> tuple[Any, Any]:
-        multipliers = solved(*values)
-        change = jax.jvp(lambda *each: unfit(multipliers, *each), values, changes)[1]
-        return multipliers, -jnp.linalg.solve(jax.jacobian(unfit)(multipliers, *values), change)
+        def halved(tried: tuple) -> tuple:
+            return tried[0] / 2, seen(multipliers + tried[0] / 2 * move)
 
-    return solved(*given)
+        length, new = lax.while_loop(too_long, halved, (jnp.ones_like(scale), seen(multipliers + move)))
+        better = jnp.linalg.norm(new[1]) < jnp.linalg.norm(rest)
+        going = (jnp.linalg.norm(rest) > 1e-13 * scale) | better
+        kept = jax.tree.map(partial(jnp.where, going), (multipliers + length * move, new), (multipliers, now[2]))
+        return count + 1, *kept, going
+
+    def newton(_: Any, begin: Any) -> Any:
+        first = (0, begin, seen(begin), jnp.asarray(True))
+        return lax.while_loop(lambda now: (now[0] < NEWTON_STEPS) & now[3], step, first)[1]
+
+    def solved(linear: Any, change: Any) -> Any:
+        return jnp.linalg.solve(jax.jacobian(linear)(change), change)
+
+    begin = 1e-3 * jnp.linalg.solve(design @ design.T, labels)
+    found = lax.custom_root(lambda multipliers: seen(multipliers)[1], begin, newton, solved)
+    return jnp.where(jnp.linalg.norm(seen(found)[1]) <= 1e-6 * scale, found, jnp.nan)
 
 
 def mirror_descent(potential: Potential, step_size: float) -> optax.GradientTransformationExtraArgs:

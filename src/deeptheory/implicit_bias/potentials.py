@@ -232,8 +232,15 @@ def smooth_norm(norm: Callable[[Any], Any], dimension: Annotated[int, "[1, 1000]
 
         # The first guess is scaled along its ray, on which half a squared norm is a parabola.
         begin = target * (target @ target) / (slope(target) @ target)
-        going = (0, begin, jnp.ones((), begin.dtype))
-        found = jax.lax.while_loop(lambda now: (now[0] < 200) & (now[2] > 1e-15), step, going)[1]
+
+        def newton(_: Any, begin: Any) -> Any:
+            going = (0, begin, jnp.ones((), begin.dtype))
+            return jax.lax.while_loop(lambda now: (now[0] < 200) & (now[2] > 1e-15), step, going)[1]
+
+        def solved(linear: Any, change: Any) -> Any:
+            return jnp.linalg.solve(jax.jacobian(linear)(change), change)
+
+        found = jax.lax.custom_root(lambda w: slope(w) - target, begin, newton, solved)
         return jnp.where(still, 0.0, found)
 
     return Potential(jax.jit(value), jax.jit(slope), inverse, jax.jit(lambda w: jnp.linalg.inv(bend(w))))
