@@ -152,10 +152,10 @@ def run(case: unittest.TestCase) -> tuple[str, str]:
         return "skipped by the suite", result.skipped[0][1]
     if not result.errors and not result.failures:
         return "passes", ""
-    reasons = [explained(case.id(), trace) for _, trace in (*result.errors, *result.failures)]
-    if None not in reasons:
-        return "documented differences", str(reasons[0])
-    return "anything else", next(trace for _, trace in (*result.errors, *result.failures))
+    reasons = {trace: explained(case.id(), trace) for _, trace in (*result.errors, *result.failures)}
+    if None not in reasons.values():
+        return "documented differences", str(next(iter(reasons.values())))
+    return "anything else", next(trace for trace, reason in reasons.items() if reason is None)
 
 
 def main() -> int:

@@ -20,7 +20,7 @@ SEEDS = range(int(os.environ.get("DEEPTHEORY_SOAK", "4")))
 CONVOLUTIONS = (k.Conv, k.Conv, k.ConvLocal, k.ConvTranspose)
 PADDINGS = ("SAME", "VALID", "CIRCULAR")
 ENDS = (k.Flatten(), k.GlobalAvgPool(), k.GlobalSumPool())
-FORGETFUL = (k.FanInProd, k.FanInConcat, k.SelfAttention, k.Aggregate, k.Contraction, k.ImageResize, k.Index, k.Dropout)
+FORGETFUL = (k.SelfAttention, k.Aggregate, k.Contraction, k.ImageResize, k.Index, k.Dropout)
 """Layers after which nobody knows the gap between nearly parallel inputs (`close_pairs`): in single precision an angle
 is then the root of a rounded number, off by √ε = 3e-4, and a jump behind them shows it."""
 

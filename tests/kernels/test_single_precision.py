@@ -90,7 +90,18 @@ def after(smooth):
     return kernels.serial(kernels.Dense(1), smooth, kernels.Dense(1, 1.0, 0.1), kernels.Relu(), kernels.Dense(1))
 
 
+def joined_by(join):
+    branches = (
+        kernels.serial(kernels.Relu(), kernels.Dense(2)),
+        kernels.serial(kernels.Erf(), kernels.Dense(2, 1.1, 0.4)),
+    )
+    fan = (kernels.Dense(2), kernels.FanOut(2), kernels.parallel(*branches), join, kernels.Dense(2, 1.0, 0.1))
+    return kernels.serial(*fan, kernels.Sign(), kernels.Dense(1))
+
+
 PARALLEL = {
+    "branches multiplied before a jump": (joined_by(kernels.FanInProd()), NORMAL, NEIGHBOURS),
+    "branches side by side before a jump": (joined_by(kernels.FanInConcat()), NORMAL, NEIGHBOURS),
     "positions with one channel, pooled": (seen_by(kernels.GlobalAvgPool(), (1, 1)), IMAGES, None),
     "positions with one channel, flattened": (seen_by(kernels.Flatten(), (1, 1)), IMAGES, 3 * IMAGES[::-1]),
     "multiples of images": (seen_by(kernels.Flatten()), COLOURED, 3 * COLOURED),

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, branch_shapes, whole
-from deeptheory.kernels.limits.block import Block, variances
+from deeptheory.kernels.limits.arcs import root
+from deeptheory.kernels.limits.block import Block, left_of, right_of, variances
 from deeptheory.kernels.limits.close_pairs import mixing_gap
 
 __all__ = [
@@ -182,13 +183,18 @@ def _tangent(block: Block) -> Any:
     return jnp.zeros_like(block.covariance) if block.tangent is None else block.tangent
 
 
-def _total(blocks: tuple[Block, ...], weights: list[float], **changes: Any) -> Block:
-    tangents = [w * _tangent(b) for w, b in zip(weights, blocks, strict=True) if b.tangent is not None]
-    return blocks[0].replace(
-        covariance=sum(w * b.covariance for w, b in zip(weights, blocks, strict=True)),
+def _total(blocks: tuple[Block, ...], weights: list[float], left: Any, right: Any, **changes: Any) -> Block:
+    weighed = list(zip(weights, blocks, strict=True))
+    tangents = [w * _tangent(b) for w, b in weighed if b.tangent is not None]
+    total = blocks[0].replace(
+        covariance=sum(w * b.covariance for w, b in weighed),
         tangent=sum(tangents) if tangents else None,
         **changes,
     )
+    if any(b.deficit is None for b in blocks):
+        return total
+    ends = (jnp.stack([w * a for w, a in zip(weights, side, strict=True)]) for side in (left, right))
+    return total.replace(deficit=sum((w * b.deficit for w, b in weighed), mixing_gap(total, *ends)))
 
 
 @dataclass(frozen=True)
@@ -214,11 +220,7 @@ class FanInSum(Layer):
             raise ValueError("FanInSum needs Gaussian branches: end each with a Dense or convolutional layer")
         if len({b.channels for b in blocks}) > 1:
             raise ValueError(f"FanInSum needs branches of equal width, got {[b.channels for b in blocks]}")
-        total = _total(blocks, [1.0] * len(blocks), gaussian=gaussian)
-        if any(b.deficit is None for b in blocks):
-            return total
-        rest = mixing_gap(total, jnp.stack(left), jnp.stack(right))
-        return total.replace(deficit=sum((b.deficit for b in blocks), rest))
+        return _total(blocks, [1.0] * len(blocks), left, right, gaussian=gaussian)
 
 
 @dataclass(frozen=True)
@@ -237,15 +239,24 @@ class FanInProd(Layer):
             product = product * each
         return product
 
+    def record(self, block):
+        return tuple(map(variances, _alike("FanInProd", block)))
+
     def kernel(self, block, left, right):
         blocks = _alike("FanInProd", block)
         if len({b.channels for b in blocks}) > 1:
             raise ValueError(f"FanInProd needs branches of equal width, got {[b.channels for b in blocks]}")
-        covariance, tangent = blocks[0].covariance, _tangent(blocks[0])
-        for b in blocks[1:]:
+        covariance, tangent, deficit = blocks[0].covariance, _tangent(blocks[0]), blocks[0].deficit
+        for i, b in enumerate(blocks[1:], 1):
+            if deficit is not None and b.deficit is not None:
+                # √(aa′ · bb′) − kk′, from the deficits of k and of k′
+                deficit = deficit * root(left_of(b, left[i])) * root(right_of(b, right[i])) + covariance * b.deficit
+            else:
+                deficit = None
             covariance, tangent = covariance * b.covariance, tangent * b.covariance + covariance * _tangent(b)
         return blocks[0].replace(
             covariance=covariance,
+            deficit=deficit,
             tangent=tangent if blocks[0].with_tangent else None,
             gaussian=len(blocks) == 1 and blocks[0].gaussian,
         )
@@ -273,6 +284,9 @@ class FanInConcat(Layer):
     def apply(self, parameters, x, *, key=None, **extra):
         return jnp.concatenate(x, self.axis)
 
+    def record(self, block):
+        return tuple(map(variances, block))
+
     def kernel(self, block, left, right):
         if isinstance(block, Block):
             raise ValueError("FanInConcat joins branches: put FanOut and parallel before it")
@@ -283,7 +297,8 @@ class FanInConcat(Layer):
         if axis == rank + 1:
             blocks = _alike("FanInConcat", block)
             channels = sum(b.channels for b in blocks)
-            return _total(blocks, [b.channels / channels for b in blocks], channels=channels, gaussian=False)
+            shares = [b.channels / channels for b in blocks]
+            return _total(blocks, shares, left, right, channels=channels, gaussian=False)
         if not all(b.gaussian for b in block):
             raise ValueError("FanInConcat along positions needs Gaussian branches: end each with a Dense layer")
         return _beside(tuple(block), axis - 1)
