@@ -293,7 +293,7 @@ def recovery_time_follows_the_information_exponent(
     key,
     *,
     sizes: Sizes = (32, 64, 128, 256),
-    trials: Trials = 12288,
+    trials: Trials = 18_432,
     step: Step = 0.03,
     shrink: Annotated[float, Interval(ge=0.0, le=1.0)] = 0.5,
 ):

@@ -122,7 +122,7 @@ def what_test_functions_see(key, *, pairs: Count = 6):
                 "either way": (np.abs(far[0] - far[3]), np.full_like(far[0], SOLVER)),
                 "three points in a row": (np.abs(legs[0] - legs[1] - legs[2]), SOLVER),
             },
-            aside={"legs": far[1:3]},
+            aside={"legs": legs},
         ),
     }
 
@@ -146,10 +146,8 @@ def sixth_moment(evidence):
 
 @what_test_functions_see.control("the larger of two legs bounds the way", of="triangle inequality")
 def ultrametric(evidence):
-    way, _ = evidence.links["by way of a third law"]
-    return replace(
-        evidence, links=evidence.links | {"by way of a third law": (way, evidence.aside["legs"].max(0) + SOLVER)}
-    )
+    way, first, second = evidence.aside["legs"]
+    return replace(evidence, links=evidence.links | {"three points in a row": (way, max(first, second) + SOLVER)})
 
 
 @what_test_functions_see.picture

@@ -78,7 +78,7 @@ def completion_from_some_entries(key, *, trials: Trials = 400, dimension: Annota
     bounds = np.array(RATES) * (2 * np.array(RATES) - np.array(RATES) ** 2) ** (dimension - 1)
 
     # Two and three blocks that are observed entirely, and nothing between them.
-    many, counts = 10 * trials, []
+    many, counts = 16 * trials, []
     for blocks in (2, 3):
         group = np.arange(6) // (6 // blocks)
         masks = np.broadcast_to(group[:, None] == group, (many, 6, 6))

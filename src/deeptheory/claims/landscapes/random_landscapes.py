@@ -42,7 +42,7 @@ EDGES = np.array([-5.0, -1.0, 0.0, 1.0])
 def saddles_outnumber_minima(
     key,
     *,
-    matrices: Annotated[int, Interval(ge=10_000, le=10_000_000)] = 1_000_000,
+    matrices: Annotated[int, Interval(ge=10_000, le=10_000_000)] = 1_500_000,
     trials: Trials = 400,
     length: Annotated[float, Interval(ge=6.0, le=8.0)] = 6.0,
 ):

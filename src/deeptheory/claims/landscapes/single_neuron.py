@@ -115,6 +115,7 @@ def a_neuron_points_home(
         ]
     )
     distance = np.sum((np.concatenate([points, near]) - target) ** 2, axis=1)
+    size = np.linalg.norm(target) * np.linalg.norm(inputs, axis=1).max() ** 2
     floor = float(np.linalg.eigvalsh(inputs.T @ inputs / len(inputs))[0]) * distance
     return {
         **{name: Law(noise**2 / 2 + stated[name], seen[name].T, exact=True, aside={"noise": noise}) for name in seen},
@@ -125,8 +126,12 @@ def a_neuron_points_home(
             error=1e-9 * np.abs(right),
             aside={"midpoint": midpoint, "distance": np.sqrt(distance[:60])},
         ),
+        # Levels of the inputs are rounded where the target is, however near to it the weights are.
         "lower bound on the gradient towards the teacher": Inequality(
-            slope**2 * floor, correlation, scale=distance, aside={"slope": slope, "distance": np.sqrt(distance)}
+            slope**2 * floor,
+            correlation,
+            scale=distance + size * np.sqrt(distance),
+            aside={"slope": slope, "distance": np.sqrt(distance)},
         ),
     }
 

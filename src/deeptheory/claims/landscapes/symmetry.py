@@ -81,7 +81,10 @@ def symmetry_makes_saddles(
     heights, steps = losses(loss, path), np.linspace(0, 1, 61)[:, None]
     straight = losses(loss, jnp.asarray((1 - steps) * teacher.ravel() + steps * exchanged.ravel()))
 
-    flat = find_critical_points(ring, jnp.asarray(random.standard_normal((12, 2)) * np.geomspace(0.01, 1, 12)[:, None]))
+    # At every length from the maximum's neighbourhood to beyond the ring: by chance all might be near the maximum.
+    starts = random.standard_normal((12, 2))
+    starts *= np.geomspace(0.01, 2, 12)[:, None] / np.linalg.norm(starts, axis=1, keepdims=True)
+    flat = find_critical_points(ring, jnp.asarray(starts))
     counts = inertia(np.asarray(flat.eigenvalues), tolerance=1e-6)
     seen = [[0, 1, 1] in counts.tolist(), [2, 0, 0] in counts.tolist(), [1, 0, 1] in counts.tolist()]
     return {

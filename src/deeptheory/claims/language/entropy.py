@@ -54,7 +54,7 @@ def text_law(tables, texts):
     "table as free, dashed, says a third too much.",
 )
 def cross_entropy_is_entropy_and_excess(
-    key, *, trials: Trials = 3000, add: Annotated[float, Interval(ge=0.25, le=1)] = 0.5
+    key, *, trials: Trials = 5000, add: Annotated[float, Interval(ge=0.25, le=1)] = 0.5
 ):
     rng = generator(key)
     human, model = ([rng.dirichlet(np.ones(WORDS), (WORDS,) * place) for place in range(LENGTH)] for _ in range(2))

@@ -207,7 +207,7 @@ def escape_time_grows_with_the_logarithm_of_dimension(
     *,
     descent: Annotated[float, Interval(ge=0.02, le=1.0)] = 0.1,
     dimensions: Annotated[Sizes, MinLen(3)] = (10, 100, 1000),
-    trials: Trials = 60_000,
+    trials: Trials = 100_000,
 ):
     from scipy import special
 

@@ -61,7 +61,7 @@ def mean_square(law):
 def moments_through_random_matrices(
     key,
     *,
-    trials: Trials = 120_000,
+    trials: Trials = 200_000,
     width: Annotated[int, Interval(ge=2, le=32)] = 8,
     gain: Annotated[float, Interval(ge=0.3, le=3.0)] = 1.2,
 ):

@@ -138,7 +138,7 @@ def majority(points, labels, neighbours):
     "neighbours "
     "reproduce fewer labels and keep several times the radius.",
 )
-def memorised_noise(key, *, trials: Trials = 16):
+def memorised_noise(key, *, trials: Trials = 32):
     draw, shares, count = generator(key), np.array([0.02, 0.04, 0.08]), 3000
     radius, voted = np.empty((3, trials)), np.empty((3, 4))
     for i, share in enumerate(shares):

@@ -51,7 +51,7 @@ def standing(values, law):
     full=dict(sizes=(40, 80, 160, 320), trials=128),
 )
 def semicircle_law(
-    key, *, sizes: Sizes = (30, 60, 120), trials: Trials = 96, matrix: Literal["even", "uneven"] = "even"
+    key, *, sizes: Sizes = (30, 60, 120), trials: Trials = 192, matrix: Literal["even", "uneven"] = "even"
 ):
     laws, orders = ("gaussian", "rademacher", "uniform"), np.asarray([4, 6])
     moments, distance = np.empty((len(sizes), 3, len(orders), trials)), np.empty((len(sizes), trials))
@@ -75,9 +75,9 @@ def semicircle_law(
     predicted = np.asarray([semicircle_moment(int(k)) for k in orders])
     # The moments above have the fluctuation of scale taken off, and with it any error of scale; small matrices show it.
     few = np.asarray([4, 8])
-    second = np.empty((3, 2, 64 * trials))
+    second = np.empty((3, 2, 32 * trials))
     for i, j in np.ndindex(3, 2):
-        drawn = wigner_matrix(jax.random.fold_in(key, 100 + 2 * i + j), int(few[j]), 64 * trials, entries=laws[i])
+        drawn = wigner_matrix(jax.random.fold_in(key, 100 + 2 * i + j), int(few[j]), 32 * trials, entries=laws[i])
         second[i, j] = linear_statistic(np.linalg.eigvalsh(drawn), np.square)
     points = np.asarray([0.5 + 0.3j, -1 - 0.2j, 3 + 1j, -2.5 + 0.01j])
     nodes = -2 * np.cos((np.arange(2000) + 0.5) * np.pi / 2000)

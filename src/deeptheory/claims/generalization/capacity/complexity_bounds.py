@@ -174,7 +174,7 @@ def two_sample_complexity(key, *, trials: Trials = 8192, m: Annotated[int, Inter
     def apart(k, d):
         """The two samples themselves: what the unit ball meets best is the length of the difference of their sums."""
         halves = np.where(np.arange(2 * k) < k, 1.0, -1.0)
-        return np.linalg.norm(halves @ draw.standard_normal((trials // 2, 2 * k, d)), axis=1) / (2 * k)
+        return np.linalg.norm(halves @ draw.standard_normal((trials, 2 * k, d)), axis=1) / (2 * k)
 
     lengths = np.array([[apart(k, d) for d in dimensions] for k in counts])
     chi = np.sqrt(2) * np.exp(gammaln((dimensions + 1) / 2) - gammaln(dimensions / 2))

@@ -58,7 +58,7 @@ coupled = {name: jax.jit(lambda s, a, b, i, e, g=g: coupled_sgd(g, s, a, b, i, e
     notice=r"The linear losses drift apart in proportion to the number of steps; with curvature the drift levels off. "
     r"At equal settings the dots at the last step lie on the two curves.",
 )
-def convex_sgd(key, *, trials: Trials = 16_384, loss: Literal["linear", "not convex"] = "linear"):
+def convex_sgd(key, *, trials: Trials = 24_576, loss: Literal["linear", "not convex"] = "linear"):
     draw, n, T, eta, lipschitz, curvature = generator(key), 20, 40, 0.1, 1.5, 0.5
     data = np.zeros((n, 1))
     other = data.copy()

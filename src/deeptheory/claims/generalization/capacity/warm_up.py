@@ -51,7 +51,7 @@ from deeptheory.lab.pictures import Curves, Dots, Line, Row, compared
     r"fourth moment of a Gaussian were 2 instead of 3.",
     explore={"noise": (0.1, 0.5, 2.0)},
 )
-def sample_risk_tends_to_risk(key, *, sizes: Sizes = (50, 200, 800), trials: Trials = 4000, noise: Positive = 0.5):
+def sample_risk_tends_to_risk(key, *, sizes: Sizes = (50, 200, 800), trials: Trials = 8000, noise: Positive = 0.5):
     draw = generator(key)
     problem = LinearProblem(draw.standard_normal(3), noise)
     weights = problem.target + draw.standard_normal(3) / 2
@@ -70,7 +70,7 @@ def sample_risk_tends_to_risk(key, *, sizes: Sizes = (50, 200, 800), trials: Tri
         "squared deviation along n": Rate(
             np.asarray(sizes), (found - risk) ** 2, exponent=-1.0, resolution=0.1, rivals=(-0.5,)
         ),
-        # Squares have heavy tails: four thousand of them give their mean to an eighth, at this level.
+        # Squares have heavy tails: eight thousand of them give their mean to a tenth, at this level.
         "variance of the sample risk": Law(
             2 * risk**2 / along["n"], (found - risk) ** 2, along=along, exact=True, resolution=0.2
         ),
