@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from deeptheory.lab.records import ledger
 HOUSE = Path(deeptheory.__file__).parent
 HOLDING_CODE = {"cli", "report/pictures"}
 """Packages whose `__init__` still does something itself."""
+ABOVE_THE_ROOMS = {"books", "claims", "cli", "lab", "report"}
 PACKAGES = [
     path for path in sorted(HOUSE.rglob("__init__.py")) if path.parent.relative_to(HOUSE).as_posix() not in HOLDING_CODE
 ]
@@ -56,6 +58,17 @@ def test_a_folder_can_be_taken_in_at_a_glance():
     """Above this the subject is divided into topics; below, names and the package's map are enough."""
     sizes = Counter(path.parent.relative_to(HOUSE).as_posix() for path in HOUSE.rglob("*.py"))
     assert {folder: size for folder, size in sizes.items() if size > 30} == {}
+
+
+def test_every_room_is_under_the_contract_of_imports():
+    """A room that is not listed in the contracts may borrow from any other, and nobody is told."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    below, layers, laboratory = project["tool"]["importlinter"]["contracts"][:3]
+    rooms = {path.parent.name for path in HOUSE.glob("*/__init__.py")} - ABOVE_THE_ROOMS
+    assert {name.removeprefix("deeptheory.") for name in below["source_modules"]} >= rooms
+    assert set(re.findall(r"\w+", " ".join(layers["layers"]))) == rooms
+    known = rooms - {"foundations", "neural_tangents"}
+    assert {name.removeprefix("deeptheory.") for name in laboratory["forbidden_modules"]} >= known
 
 
 def test_no_module_is_named_like_a_function_it_holds():

@@ -61,6 +61,8 @@ def test_tolerances_are_left_alone():
         "1e-09 * max(x, y) + 64 * np.finfo(x.dtype).eps * x",
         "x - y",
     }
+    assert not mutants("m", "def kept(x):\n    return x > 1e-12 * x.scale\n")
+    assert [each.after for each in mutants("m", "def above(x):\n    return x > x.scale\n")] == ["x >= x.scale"]
 
 
 def test_every_mutant_parses_and_keeps_its_lines():

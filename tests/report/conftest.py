@@ -34,7 +34,7 @@ from deeptheory.lab import (
     assume,
     claim,
 )
-from deeptheory.lab.entries import Catalogue, Entry
+from deeptheory.lab.entries import Catalogue, Entry, declared
 from deeptheory.lab.pictures import Curves, Dots, Line
 from deeptheory.lab.records import Ledger, recorded, statuses
 from deeptheory.report import write
@@ -220,29 +220,9 @@ class Scratch(Entry):
 
 
 def entry(each) -> Entry:
-    return Scratch(
-        name=each.name,
-        module=each.module,
-        subject="kernels" if each is draws_itself else "scratch",
-        theme="theme",
-        says=each.says,
-        needs=each.needs,
-        scale=each.scale,
-        items={item: list(pieces) for item, pieces in each.items.items()},
-        parameters=each.parameters,
-        controls=[{"name": c.name, "erratum": c.erratum, "of": c.of} for c in each.controls],
-        searchable=each.over is not None,
-        symbols=dict(each.symbols),
-        why=each.why,
-        notice=each.notice,
-        explore={name: list(values) for name, values in each.explore.items()},
-        pictured=each.drawing is not None,
-        uses=["deeptheory.spectra.entries.draw_entries"],
-        axes={},
-        consistency=[],
-        source="0123456789abcdef",
-        lines=(1, 2),
-    )
+    told = declared(each) | {"subject": "kernels" if each is draws_itself else "scratch", "theme": "theme"}
+    uses = ["deeptheory.spectra.entries.draw_entries"]
+    return Scratch(**told, uses=uses, axes={}, source="0123456789abcdef", lines=(1, 2))
 
 
 @pytest.fixture(scope="session")

@@ -205,6 +205,29 @@ def fingerprints(claims: list["Claim"]) -> dict[str, tuple[str, list[str]]]:
     return found
 
 
+def declared(claim: "Claim") -> dict[str, Any]:
+    """What a claim says of itself, by the fields of its entry."""
+    return {
+        "name": claim.name,
+        "module": claim.module,
+        "subject": claim.subject,
+        "theme": claim.theme,
+        "says": claim.says,
+        "needs": claim.needs,
+        "scale": claim.scale,
+        "items": {item: list(pieces) for item, pieces in claim.items.items()},
+        "parameters": claim.parameters,
+        "controls": [{"name": c.name, "erratum": c.erratum, "of": c.of} for c in claim.controls],
+        "searchable": claim.over is not None,
+        "symbols": dict(claim.symbols),
+        "why": claim.why,
+        "notice": claim.notice,
+        "explore": {name: list(values) for name, values in claim.explore.items()},
+        "consistency": list(claim.consistency),
+        "pictured": claim.drawing is not None,
+    }
+
+
 def generate() -> dict[str, Any]:
     """The catalogue as JSON."""
     import inspect
@@ -218,23 +241,7 @@ def generate() -> dict[str, Any]:
     for claim in claims:
         start, end = _lines(claim, claims)
         entry = Entry(
-            name=claim.name,
-            module=claim.module,
-            subject=claim.subject,
-            theme=claim.theme,
-            says=claim.says,
-            needs=claim.needs,
-            scale=claim.scale,
-            items={item: list(pieces) for item, pieces in claim.items.items()},
-            parameters=claim.parameters,
-            controls=[{"name": c.name, "erratum": c.erratum, "of": c.of} for c in claim.controls],
-            searchable=claim.over is not None,
-            symbols=dict(claim.symbols),
-            why=claim.why,
-            notice=claim.notice,
-            explore={name: list(values) for name, values in claim.explore.items()},
-            consistency=list(claim.consistency),
-            pictured=claim.drawing is not None,
+            **declared(claim),
             uses=found[claim.name][1],
             axes=axis_words(textwrap.dedent(inspect.getsource(claim.function))),
             source=found[claim.name][0],

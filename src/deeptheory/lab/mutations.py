@@ -184,7 +184,8 @@ def _changes(node: ast.expr, parent: ast.AST) -> Iterator[ast.expr]:
         yield from _calls(node)
     elif isinstance(node, ast.Compare) and len(node.ops) == 1:
         swapped = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}.get(type(node.ops[0]))
-        if swapped is not None:
+        # On which side a number falls that only rounding could bring there shows nothing.
+        if swapped is not None and not any(map(_tolerance, (node.left, *node.comparators))):
             yield ast.Compare(node.left, [swapped()], node.comparators)
 
 

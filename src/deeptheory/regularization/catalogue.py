@@ -183,7 +183,7 @@ def lifted(
     inside = vectors.T @ weights
     squares = (inside**2).sum(1)
     kept = squares > 1e-12 * max(squares.max(), 1e-300)
-    _, _, directions = np.linalg.svd(inside[kept]) if kept.any() else (0, 0, np.eye(weights.shape[1]))
+    directions = np.linalg.svd(inside[kept])[2]  # the identity where nothing is kept
     rows = np.concatenate([inside[kept] / np.sqrt(squares[kept])[:, None], directions[int(kept.sum()) :]])
     return vectors * np.sqrt(squares + time**2) @ rows
 

@@ -150,7 +150,7 @@ def coarse_step(evidence):
     return replace(evidence, quantity=evidence.aside["coarse"])
 
 
-@dimension_lifting.control("units without an offset, as printed", erratum="L3.12a", of="error with offsets")
+@dimension_lifting.control("units without an offset", of="error with offsets")
 def no_offset(evidence):
     return replace(evidence, quantity=evidence.aside["without"])
 
@@ -167,7 +167,7 @@ def saddle_and_cosine(pieces):
     right = [
         Line("cos 3x", z, wave),
         Line("40 units with offsets", z, fits[0], dashed=True),
-        Line("", z, fits[1], rival="40 units without offsets, as printed"),
+        Line("", z, fits[1], rival="40 units without offsets"),
     ]
     return Row(
         [

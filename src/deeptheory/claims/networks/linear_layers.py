@@ -40,7 +40,7 @@ WEIGHTS = np.linspace(-1, 2, 7)
     "right. Without an offset superposition holds, and a map that keeps sums and multiples keeps them when another "
     "such map follows; so layers without anything between them are a linear map of the input, which has one matrix.",
     notice="The defect over α and β is a plane that vanishes on the line α + β = 1, so affine maps are those for which "
-    "superposition holds there. One constant for all α and β, as printed, would be the horizontal lines.",
+    "superposition holds there. One constant for all α and β would be the horizontal lines.",
 )
 def superposition_of_layers(
     key, *, depth: Annotated[int, Interval(ge=2, le=20)] = 5, between: Literal["nothing", "relu"] = "nothing"
@@ -87,9 +87,7 @@ def superposition_of_layers(
     }
 
 
-@superposition_of_layers.control(
-    "one constant for all α and β, as printed", erratum="L2.2a", of="defect of superposition"
-)
+@superposition_of_layers.control("one constant for all α and β", of="defect of superposition")
 def one_constant(evidence):
     return replace(evidence, right=np.broadcast_to(evidence.aside["at zero"], evidence.left.shape))
 
@@ -117,7 +115,7 @@ def defects(pieces):
         marks += [Line(name, WEIGHTS, seen.right[:, i, 0]), Dots(name, WEIGHTS, seen.left[:, i, 0])]
     constant = np.full(len(WEIGHTS), seen.aside["at zero"][0])
     return Curves(
-        [*marks, Line("", WEIGHTS, constant, rival="one constant, as printed")],
+        [*marks, Line("", WEIGHTS, constant, rival="one constant for all α and β")],
         x="first weight α",
         y="defect of superposition",
     )
