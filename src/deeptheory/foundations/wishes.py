@@ -186,9 +186,10 @@ class Wish:
             return
         if isinstance(value, jax.Array) and not value.is_fully_addressable:
             return
-        with np.errstate(all="ignore"), jax.ensure_compile_time_eval():  # a sum inside `jit` would be traced
-            summed = np.asarray(value) if on_host(value) else value
-            total = summed.sum() if isinstance(value, ARRAYS) else value
+        total = value
+        if isinstance(value, ARRAYS):
+            with np.errstate(all="ignore"), jax.ensure_compile_time_eval():  # a sum inside `jit` would be traced
+                total = (np.asarray(value) if on_host(value) else value).sum()
         if np.isfinite(total):
             return
         known = np.asarray(value)

@@ -1,5 +1,6 @@
 """Gaussian integrals of activations against quadrature written here, in NumPy, with nothing shared."""
 
+from fractions import Fraction
 from itertools import pairwise
 
 import jax.numpy as jnp
@@ -281,3 +282,30 @@ def test_rectified_powers_of_every_degree(degree, cosine):
     one = jnp.ones(())
     found = kernels.RectifiedMonomial(degree).integrals(jnp.array(cosine), one, one, None)
     np.testing.assert_allclose(found, expected, rtol=1e-12 if degree > 3 else 1e-10)
+
+
+@pytest.mark.parametrize("degree", [40, 150])
+def test_polynomials_of_high_degree(degree):
+    """E[uⁿvᵐ] = (n − 1) a E[uⁿ⁻²vᵐ] + m k E[uⁿ⁻¹vᵐ⁻¹], by parts, in fractions."""
+    a, b, k = Fraction(3, 4), Fraction(1, 2), Fraction(-1, 4)
+    powers = {1: 2, 4: 3, degree - 1: -1, degree: 1}
+    moments = [[Fraction(0)] * (degree + 1) for _ in range(degree + 1)]
+    for n in range(degree + 1):
+        for m in range(degree + 1):
+            if n + m == 0:
+                moments[n][m] = Fraction(1)
+            elif n == 0:
+                moments[n][m] = (m - 1) * b * moments[0][m - 2] if m > 1 else 0
+            else:
+                moments[n][m] = (n - 1) * a * moments[n - 2][m] if n > 1 else 0
+                moments[n][m] += m * k * moments[n - 1][m - 1] if m else 0
+    value = sum(c * d * moments[n][m] for n, c in powers.items() for m, d in powers.items())
+    slope = sum(c * d * n * m * moments[n - 1][m - 1] for n, c in powers.items() for m, d in powers.items())
+    layer = kernels.Polynomial(tuple(float(powers.get(n, 0)) for n in range(degree + 1)))
+    found = layer.integrals(*(jnp.array(float(each)) for each in (k, a, b)), None)
+    np.testing.assert_allclose(found, (float(value), float(slope)), rtol=1e-12)
+
+
+def test_more_powers_than_have_moments_are_refused_at_once():
+    with pytest.raises(ValueError, match=r"coefficients must be at most 151, .* got 1,000,000"):
+        kernels.Polynomial((1.0,) * 10**6)

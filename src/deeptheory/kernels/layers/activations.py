@@ -351,6 +351,10 @@ class Polynomial(Activation):
 
     coefficients: tuple[Scalar, ...]
 
+    def __post_init__(self) -> None:
+        if len(self.coefficients) > 151:  # the moments of higher powers leave floating point
+            raise ValueError(f"coefficients must be at most 151, of degree 150, got {len(self.coefficients):,} of them")
+
     def function(self, x):
         return jnp.polyval(jnp.asarray(self.coefficients[::-1], x.dtype), x)
 

@@ -149,7 +149,7 @@ def _claimed(folder: Path, asked: dict) -> bool:
         return False
     try:
         found = dict(json.loads(path.read_bytes()))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         raise ValueError(f"{path} is damaged; choose another folder, or remove this one") from None
     differing = [key for key in asked if found.get(key) != asked[key]]
     if differing:

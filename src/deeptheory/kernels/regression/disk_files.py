@@ -8,6 +8,7 @@ import shutil
 import stat
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -148,8 +149,9 @@ class Journal:
         found = {}
         for line in self.file.read().decode("ascii", "replace").splitlines():
             words = line.split()
-            if len(words) > 2 and words[0].isdecimal() and words[1].isdecimal():
-                found[int(words[0]), int(words[1])] = words[2:]
+            if len(words) > 2:
+                with suppress(ValueError):
+                    found[int(words[0]), int(words[1])] = words[2:]
         return found
 
     def add(self, corner: tuple[int, int], sums: Sequence[str]) -> None:
