@@ -58,3 +58,10 @@ def test_later_tokens_change_nothing_before():
 def test_too_long():
     with pytest.raises(ValueError, match="sequences must have at most 9 tokens, got 13"):
         model().start(IDS, length=10)
+
+
+@pytest.mark.parametrize("ids", [np.array([[0, 11]]), np.array([[-1, 0]])])
+def test_tokens_that_the_vocabulary_does_not_have_are_refused(ids):
+    for read in (model(), lambda ids: model().start(ids, length=3)):
+        with pytest.raises(ValueError, match=r"ids must lie in \[0, 10\]"):
+            read(ids)
