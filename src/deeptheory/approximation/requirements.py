@@ -84,7 +84,7 @@ def neurons_needed(
 
     def fits(size: int) -> bool:
         network = networks[size] = how(f, size, low, high)
-        if not (callable(network) and hasattr(network, "units")):
+        if not hasattr(network, "units"):
             raise TypeError(f"how must return something callable with a number of units, got {network!r:.80}")
         if lipschitz is not None:
             errors[size] = certified_error(network, f, lipschitz, *(float(e[0]) for e in ends), norm=norm, cells=fine)
