@@ -1,4 +1,5 @@
 import jax.numpy as jnp
+import jaxtyping
 import numpy as np
 import pytest
 
@@ -40,11 +41,20 @@ def test_a_network_that_is_claimed_has_the_error_that_was_asked_for():
         assert dict(found.tried)[found.size - 1] > 0.03
 
 
+@pytest.mark.parametrize("how", [hinges, staircase, sigmoid_staircase])
+def test_networks_of_one_input_refuse_a_box(how, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as users call it
+    with pytest.raises(ValueError, match="low and high must be numbers, as these networks have one input"):
+        neurons_needed(lambda x: x[..., 0], 0.1, how=how, low=np.zeros(2), high=np.ones(2))
+
+
 def test_what_was_not_measured_is_not_claimed():
     with pytest.raises(ValueError, match="the least seen is"):
         neurons_needed(np.sin, 1e-6, how=staircase, largest=16)
     with pytest.raises(ValueError, match="norm must be"):
         neurons_needed(np.sin, 0.1, norm="L3", how=hinges)
+    with pytest.raises(TypeError, match="how must return something callable with a number of units, got None"):
+        neurons_needed(np.sin, 0.1, how=lambda *given: None)
 
 
 @pytest.mark.parametrize("norm", ["sup", "L1", "L2"])

@@ -58,3 +58,16 @@ def test_later_tokens_change_nothing_before():
 def test_too_long():
     with pytest.raises(ValueError, match="sequences must have at most 9 tokens, got 13"):
         model().start(IDS, length=10)
+
+
+def test_embeddings_are_drawn_as_large_as_stated():
+    drawn = init_language_model(jax.random.key(3), vocabulary=2000, context=2000, width=64, layers=1, spread=2.0)
+    for rows in (drawn.embedding, drawn.positions):  # 128,000 normals: their deviation is known to 0.2 %
+        np.testing.assert_allclose(np.std(rows), 2 / 8, rtol=0.01)
+
+
+@pytest.mark.parametrize("ids", [np.array([[0, 11]]), np.array([[-1, 0]])])
+def test_tokens_that_the_vocabulary_does_not_have_are_refused(ids):
+    for read in (model(), lambda ids: model().start(ids, length=3)):
+        with pytest.raises(ValueError, match=r"ids must lie in \[0, 10\]"):
+            read(ids)

@@ -52,6 +52,8 @@ def test_what_a_block_adds_is_divided_by_the_root_of_twice_the_depth():
 def test_too_long():
     with pytest.raises(ValueError, match="sequences must have at most 8 tokens, got 9"):
         drawn()(np.zeros((1, 9), int))
+    with pytest.raises(ValueError, match="ids must lie in"):
+        drawn()(np.full((1, 3), 99))
 
 
 @pytest.mark.slow

@@ -107,6 +107,12 @@ def test_sinusoidal_positions_in_many_digits():
             np.testing.assert_allclose(found[position, 2 * i : 2 * i + 2], pair, atol=1e-14)
     with pytest.raises(ValueError, match="width must be even"):
         sinusoidal_positions(4, 7)
+    for refused in (
+        lambda: init_encoder_block(jax.random.key(0), 6, 11)(drawn(5, 7)),
+        lambda: init_decoder_block(jax.random.key(0), 6, 11)(drawn(5, 6), drawn(4, 7)),
+    ):
+        with pytest.raises(ValueError, match=r"x must have 6 numbers on its last axis, got shape \(\d, 7\)"):
+            refused()
 
 
 def test_a_new_feed_forward_network_keeps_the_size_of_what_it_reads(key):

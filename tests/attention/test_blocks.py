@@ -105,6 +105,8 @@ def test_tokens_off_the_sphere_are_refused(block):
     tokens, *_ = block
     with pytest.raises(ValueError, match="length"):
         sphere_flow(lambda _, x: x, 2 * tokens, np.ones(1))
+    with pytest.raises(ValueError, match="velocity must return the shape"):
+        sphere_flow(lambda _, x: x[:1], tokens, np.ones(1))
 
 
 def test_single_precision_outside_does_not_spoil_the_flow(block):

@@ -81,6 +81,11 @@ def test_twins_need_an_edge_on_a_cycle():
         bridge_twins(nx.path_graph(3), 0, (0, 1))
     with pytest.raises(ValueError, match="graph must be connected"):
         bridge_twins(nx.path_graph(3), 7, (0, 1))
+    layers, views = init_layers(jax.random.key(0), [2, 3]), views_of([nx.path_graph(3)])
+    with pytest.raises(ValueError, match="states must have a row for each of 3 nodes, got 4"):
+        pass_messages(layers, np.ones((4, 2)), views)
+    with pytest.raises(ValueError, match="states must have 2 entries a node for this layer, got 5"):
+        pass_messages(layers, np.ones((3, 5)), views)
 
 
 def test_best_accuracy_is_that_of_the_commonest_label():

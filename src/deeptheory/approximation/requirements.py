@@ -56,8 +56,8 @@ def neurons_needed(
     `how` is the construction, called as how(f, size, low, high): `staircases.staircase`, `sigmoid_staircase` and
     `hinges` of one input, `boxes.box_network` (near in L1 and L2) or `cosines.cosine_network` of several, or one of
     your own that returns something callable with a number of `units`. With numbers `low` and `high` f takes arrays
-    of numbers, with arrays points of shape (n, d). The size is doubled until the error fits, then halved to a size
-    whose predecessor was not verified to fit. An error is never claimed that was not verified: if no size up to
+    of numbers, with arrays points of shape (n, d). From 2 on the size is doubled until the error fits, then halved to
+    a size whose predecessor was not verified to fit. An error is never claimed that was not verified: if no size up to
     `largest` fits, that is said with the least error seen. An upper bound on what f needs: other constructions may do
     with fewer.
 
@@ -84,6 +84,8 @@ def neurons_needed(
 
     def fits(size: int) -> bool:
         network = networks[size] = how(f, size, low, high)
+        if not hasattr(network, "units"):
+            raise TypeError(f"how must return something callable with a number of units, got {network!r:.80}")
         if lipschitz is not None:
             errors[size] = certified_error(network, f, lipschitz, *(float(e[0]) for e in ends), norm=norm, cells=fine)
             return errors[size] <= error

@@ -93,6 +93,8 @@ def hinge_error_bound(curvature: float, units: int, length: float = 1.0) -> floa
 
 
 def _knots(steps: int, low: float, high: float) -> np.ndarray:
+    if np.ndim(low) or np.ndim(high):
+        raise ValueError(f"low and high must be numbers, as these networks have one input, got {low} and {high}")
     if not low < high:
         raise ValueError(f"low must lie below high, got {low} and {high}")
     return np.linspace(low, high, steps + 1)

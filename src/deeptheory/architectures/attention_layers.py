@@ -106,6 +106,8 @@ class Linear(eqx.Module):
     bias: Float[AnyArray, " _"]
 
     def __call__(self, x: Float[AnyArray, "*batch n_in"]) -> Float[Array, "*batch n_out"]:
+        if np.shape(x)[-1:] != (len(self.weight),):
+            raise ValueError(f"x must have {len(self.weight)} numbers on its last axis, got shape {np.shape(x)}")
         return jnp.asarray(x) @ jnp.asarray(self.weight) + self.bias
 
 

@@ -16,6 +16,7 @@ from deeptheory.architectures.normalizers import LayerNorm, init_layer_norm
 from deeptheory.architectures.transformers import FeedForward, init_feed_forward
 from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import inside
 from deeptheory.foundations.randomness import generator
 
 __all__ = ["Cache", "CausalBlock", "LanguageModel", "init_language_model"]
@@ -77,6 +78,7 @@ class LanguageModel(eqx.Module):
     def __call__(self, ids: Int[AnyArray, "*batch n"]) -> Float[Array, "*batch n vocabulary"]:
         """Logits of all next tokens, without a cache."""
         self.fits(ids.shape[-1])
+        inside(0, len(self.embedding) - 1, ids=ids)
         tokens = jnp.asarray(self.embedding)[ids] + self.positions[: ids.shape[-1]]
         for block in self.blocks:
             tokens = block(tokens)
@@ -94,6 +96,7 @@ class LanguageModel(eqx.Module):
         """
         rows, read = ids.shape[0], ids.shape[1] - 1
         self.fits(read + length)
+        inside(0, len(self.embedding) - 1, ids=ids)
         layer = self.blocks[0].attention
         shape = rows, layer.heads, read + length, layer.key.weight.shape[1] // layer.heads
         room = tuple(jnp.zeros(shape, self.embedding.dtype) for _ in self.blocks)

@@ -13,6 +13,7 @@ from deeptheory.architectures.normalizers import LayerNorm, init_layer_norm
 from deeptheory.architectures.transformers import EncoderBlock, init_encoder_block
 from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import inside
 from deeptheory.foundations.randomness import generator
 
 __all__ = ["MaskedLanguageModel", "init_masked_language_model"]
@@ -40,6 +41,7 @@ class MaskedLanguageModel(eqx.Module):
         """Tokens before the first block and after each, down to the model's own depth or any other."""
         if ids.shape[-1] > self.positions.shape[0]:
             raise ValueError(f"sequences must have at most {self.positions.shape[0]} tokens, got {ids.shape[-1]}")
+        inside(0, len(self.embedding) - 1, ids=ids)
         start = self.norm(jnp.asarray(self.embedding)[ids] + self.positions[: ids.shape[-1]])
 
         def layer(tokens: Array, _: None) -> tuple[Array, Array]:

@@ -108,7 +108,10 @@ def sphere_flow(
     inside(1 - 1e-6, 1 + 1e-6, length_of_the_tokens=lengths)
 
     def flat(time: Array, state: Array) -> Array:
-        return velocity(time, state.reshape(shape)).ravel()
+        moved = velocity(time, state.reshape(shape))
+        if jnp.shape(moved) != shape:
+            raise ValueError(f"velocity must return the shape {shape} of the tokens, got {jnp.shape(moved)}")
+        return moved.ravel()
 
     with jax.enable_x64(True):
         path = followed(

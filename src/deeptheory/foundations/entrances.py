@@ -141,8 +141,12 @@ def _door(function: Callable, title: str, wishes: dict[str, Wish], nan: bool) ->
             raise ValueError(found or f"{title} has no answer for these values: {why}") from error
         except Exception as error:
             traced = _traced(bound.arguments)
+            called = [] if traced else [name for name, value in bound.arguments.items() if callable(value)]
+            if called and isinstance(error, UNKNOWN):
+                asked = f"{' and '.join(called)} must be made of JAX's functions and not ask for values"
+                raise TypeError(f"{asked}: {title} traces it") from error
             if not traced or not (isinstance(error, UNKNOWN) or _of_a_library(error, bound.arguments)):
-                raise  # our own sentence; or a function among the arguments cannot be traced, where we trace it
+                raise  # our own sentence
             outside = "call it outside jit, vmap and grad, or make static what is a size or a switch"
             raise TypeError(f"{title} needs values, and {' and '.join(traced)} is traced: {outside}") from error
         finally:

@@ -96,6 +96,8 @@ def pass_messages(
     labels = np.zeros(len(views.seen), int) if views.labels is None else views.labels
     found = [jnp.asarray(states)]
     for layer in layers:
+        if (width := found[-1].shape[1]) != len(layer.own):
+            raise ValueError(f"states must have {len(layer.own)} entries a node for this layer, got {width}")
         spoken = jnp.einsum("ni,lio->lno", found[-1], layer.heard)
         heard = aggregate(spoken[labels, views.seen], places, nodes)
         found.append(jnp.tanh(found[-1] @ layer.own + heard + layer.bias))
