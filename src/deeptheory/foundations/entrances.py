@@ -130,7 +130,7 @@ def _door(function: Callable, title: str, wishes: dict[str, Wish], nan: bool) ->
             raise TypeError(f"{title}: {error}") from None
         sizes: Sizes = {}
         for name, value in bound.arguments.items():
-            if name in wishes and not isinstance(value, Tracer):
+            if name in wishes:
                 bound.arguments[name] = _granted(signature.parameters[name], wishes[name], value, sizes)
         token = _within.set(True)
         try:

@@ -53,8 +53,12 @@ class Wish:
     interval: tuple[float | int, float | int, str] | None = None
 
     def grant(self, name: str, value: Any, sizes: Sizes) -> Any:
-        """Return the value in the form asked for, or refuse it."""
-        if isinstance(value, Tracer) or (value is None and self.none) or (self.function and callable(value)):
+        """Return the value in the form asked for, or refuse it. Of a traced value only the shape is known."""
+        if isinstance(value, Tracer):
+            if self.shapes and not self.key and not (self.scalars and value.ndim == 0):
+                self._fits(name, value.shape, sizes)
+            return value
+        if (value is None and self.none) or (self.function and callable(value)):
             return value
         if self.key and isinstance(value, jax.Array) and _is_key(value):
             return value
@@ -112,14 +116,7 @@ class Wish:
             raise TypeError(f"{name} must be {self.words()}, got {_short(value)}")
         if 0 in value.shape and not self.empty:
             raise ValueError(f"{name} must not be empty, got an array of shape {value.shape}")
-        for _, dimensions in self.shapes:
-            found = fitting(name, dimensions, value.shape, sizes)
-            if found is not None:
-                sizes.update(found)
-                break
-        else:
-            wanted = " or ".join(dict.fromkeys(said(dimensions, sizes) for _, dimensions in self.shapes))
-            raise ValueError(f"{name} must have shape {wanted}, got {value.shape}")
+        self._fits(name, value.shape, sizes)
         if have in "fc":
             self._finite(name, value)
         if self.libraries and not isinstance(value, self.libraries):
@@ -133,6 +130,15 @@ class Wish:
         if self.symmetric and on_host(value) and value.ndim > 1 and any(_square(shape) for _, shape in self.shapes):
             symmetric(**{name: value})
         return value
+
+    def _fits(self, name: str, shape: tuple[int, ...], sizes: Sizes) -> None:
+        for _, dimensions in self.shapes:
+            found = fitting(name, dimensions, shape, sizes)
+            if found is not None:
+                sizes.update(found)
+                return
+        wanted = " or ".join(dict.fromkeys(said(dimensions, sizes) for _, dimensions in self.shapes))
+        raise ValueError(f"{name} must have shape {wanted}, got {shape}")
 
     def _slices(self, name: str, value: Any, sizes: Sizes) -> Any:
         kinds = (jnp.floating, jnp.integer, jnp.bool_, jax.dtypes.prng_key)
