@@ -58,3 +58,17 @@ def test_neither_compiling_nor_the_set_shows(name, rank):
             assert (found is None) == (expected is None)
             if expected is not None:
                 np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * np.abs(expected).max(), err_msg=field)
+
+
+@pytest.mark.parametrize("name", [name for name, ranks in LAYERS.items() if 0 not in ranks])
+def test_what_is_not_wanted_is_not_missed(name):
+    """A field asked for alone is that of the whole kernel: of layers over positions at the end, behind an
+    activation and a pool."""
+    network = k.serial(dense(), k.Erf(), k.AvgPool((2,), None, "SAME"), dense(), LAYERS[name][1])
+    x = np.random.default_rng(7).standard_normal((2, SHAPE[0], 2))
+    graph = pattern(name, 1)
+    graphs = (None if graph is None else jnp.asarray(graph[:2]), None)
+    whole = k.limit_kernel(network, x, pattern=graphs)
+    for field in ("nngp", "ntk", "cov1"):
+        alone = getattr(k.limit_kernel(network, x, want=(field,), pattern=graphs), field)
+        np.testing.assert_allclose(alone, getattr(whole, field), rtol=1e-12, err_msg=field)

@@ -58,7 +58,7 @@ class Pool(Layer):
         return x
 
     def demand(self, wanted):
-        return Demand(True, wanted.variances, wanted.variances)
+        return Demand(True, wanted.variances, wanted.variances or wanted.full_variances)
 
     def kernel(self, block, left, right):
         block = one_block("Pool", block)
