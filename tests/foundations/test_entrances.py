@@ -242,3 +242,10 @@ def test_slices_are_arrays_one_entry_a_step(key):
     for annotation in (Float[Array, " n"], float, Float[Array, " n"] | float):
         with pytest.raises(TypeError, match=r"x must be a.* got an array of key"):
             wish(annotation).grant("x", key, {})
+
+
+def test_a_traced_array_of_the_wrong_shape_is_told_by_its_shape():
+    with pytest.raises(ValueError, match=r"^y must have shape \(n,\) with n = 3 as in x, got \(2,\)"):
+        jax.jit(lambda x, y: module.weigh(x, y)[0])(jnp.ones((3, 4)), jnp.ones(2))
+    with pytest.raises(ValueError, match=r"^x must have shape \(n, d\), got \(3,\)"):
+        jax.vmap(lambda x: module.weigh(x, np.ones(3))[0])(jnp.ones((2, 3)))
