@@ -83,7 +83,9 @@ class PhaseDiagram(xarray.Dataset):
         )
         if self[name].sizes.get("seed", 1) < 2:
             return line
-        return alt.layer(base.mark_area(opacity=0.25).encode(x, alt.Y("low:Q", title=self._title(name)), alt.Y2("high:Q")), line)
+        return alt.layer(
+            base.mark_area(opacity=0.25).encode(x, alt.Y("low:Q", title=self._title(name)), alt.Y2("high:Q")), line
+        )
 
     def _shades(self, base: Any, settings: list[str], name: str) -> Any:
         import altair as alt
