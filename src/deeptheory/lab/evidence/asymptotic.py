@@ -202,7 +202,7 @@ class Bounded(Evidence):
         if steps[-1] <= negligible:
             shown = f"the steps between successive values shrink to rounding; last value {y[-1]:.4g}"
             return Judgement("holds", shown, self.strength, untold)
-        shown = f"each step between values is about {ratio:.2g} times the one before; last value {y[-1]:.4g}"
+        shown = f"each step between values is about {ratio:.3g} times the one before; last value {y[-1]:.4g}"
         # What is left to come, were the differences to go on shrinking so: the growth that would still go unseen.
         to_come = float(steps[-1] / size) * (ratio / (1 - ratio) if ratio < 0.95 else 1.0)
         judged = Judgement("refuted", shown, self.strength, to_come)
