@@ -134,7 +134,7 @@ def distances_and_powers(pieces):
     left = [
         Dots("seen", end.along["step"], end.aside["left"]),
         Level("2/λ_max", x=2.0),
-        Level("convergence ends", x=1.0, rival="at 1/λ_max"),
+        Level("ends", x=1.0, rival="at 1/λ_max"),
         Level(y=1.0),
     ]
     return Row(
