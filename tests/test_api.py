@@ -23,6 +23,8 @@ def test_an_item_gives_its_run(run):
     assert (run.claim, run.verdict) == (QUICK, "holds")
     assert run.figure().to_dict()
     assert "holds" in run._repr_html_()
+    assert repr(run).splitlines()[:2] == [f"{QUICK}: holds", f"  {run.reason}"]
+    assert repr(run).count(": refuted") == len(run.controls)
     assert set(run.dataset().data_vars) >= {"left", "right"}
     assert run.dataset().attrs["verdict"] == "holds"
     with pytest.raises(ValueError, match="has no piece 'nonsense'"):
@@ -38,6 +40,7 @@ def test_several_claims_give_a_table(run):
     runs = dt.check("marchenko_pastur_is_a_law", "A11.5")
     assert {each.claim for each in runs} == {"marchenko_pastur_is_a_law", QUICK}
     assert runs._repr_html_().count("<tr") == 2
+    assert f"\n{QUICK}: holds" in "\n" + repr(runs)
     assert next(each for each in runs if each.claim == QUICK).blob == run.blob
 
 

@@ -62,6 +62,11 @@ def test_a_grid_that_is_none_is_refused(over, seeds, sentence):
     ("given", "sentence"),
     [
         ({"function": 3}, "function must be a function of a key and settings, not 3"),
+        (
+            {"function": lambda rate: rate},
+            r"the function is called with \(key, rate=…\), but takes \(rate\): multiple values for argument 'rate'",
+        ),
+        ({"function": lambda key, width: width}, r"but takes \(key, width\): missing a required argument: 'width'"),
         ({"function": lambda key, rate: "hot"}, "the function must return numbers, or a dictionary of them by name"),
         ({"function": lambda key, rate: {3: rate}}, "the function must return numbers, or a dictionary of them"),
         ({"function": lambda key, rate: key}, "the function must return numbers, or a dictionary of them by name"),

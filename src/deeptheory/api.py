@@ -19,6 +19,9 @@ __all__ = ["Runs", "check", "claim"]
 class Runs(list):
     """Several runs, shown as a table."""
 
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self))
+
     def _repr_html_(self) -> str:
         from deeptheory.report.notebook import runs_html
 

@@ -78,12 +78,14 @@ class PhaseDiagram(xarray.Dataset):
         x = alt.X(f"{axis}:{kind}", scale=alt.Scale(type=scale, zero=False)) if kind == "Q" else alt.X(f"{axis}:N")
         line = base.mark_line(point=True).encode(
             x,
-            alt.Y("mean:Q", title=name, scale=alt.Scale(zero=False)),
+            alt.Y("mean:Q", title=self._title(name), scale=alt.Scale(zero=False)),
             tooltip=[f"{axis}:{kind}", "mean:Q", "low:Q", "high:Q"],
         )
         if self[name].sizes.get("seed", 1) < 2:
             return line
-        return alt.layer(base.mark_area(opacity=0.25).encode(x, alt.Y("low:Q", title=name), alt.Y2("high:Q")), line)
+        return alt.layer(
+            base.mark_area(opacity=0.25).encode(x, alt.Y("low:Q", title=self._title(name)), alt.Y2("high:Q")), line
+        )
 
     def _shades(self, base: Any, settings: list[str], name: str) -> Any:
         import altair as alt
@@ -92,10 +94,15 @@ class PhaseDiagram(xarray.Dataset):
         shaded = base.mark_rect().encode(
             alt.X(f"{across}:O", axis=self._labels(across)),
             alt.Y(f"{up}:O", sort="descending", axis=self._labels(up)),
-            alt.Color("mean:Q", title=name, scale=alt.Scale(scheme="viridis")),
+            alt.Color("mean:Q", title=self._title(name), scale=alt.Scale(scheme="viridis")),
             tooltip=[*(f"{axis}:O" for axis in settings), "mean:Q"],
         )
         return shaded.facet(column=f"{panels[0]}:O") if panels else shaded
+
+    def _title(self, name: str) -> str:
+        """What is drawn of a value: the value itself, or its mean over the seeds."""
+        seeds = self[name].sizes.get("seed", 1)
+        return name if seeds == 1 else f"{name}, mean of {seeds} seeds"
 
     def _labels(self, axis: str) -> Any:
         """Numbers to three digits, and no more of them than there is room for."""

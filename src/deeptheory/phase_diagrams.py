@@ -1,9 +1,10 @@
 """Phase diagrams of any JAX function: a grid of settings and seeds, in as few compiled calls as shapes allow."""
 
+import inspect
 import itertools
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,7 @@ def phase_diagram(
             f"the settings {', '.join(looped)} have {programs:,} combinations, each of which is compiled by itself; at "
             f"most {PROGRAMS:,} are (floats share a program)"
         )
+    _check_call(function, over)
     keys = jax.random.split(jax.random.key(seed), seeds)
     mesh = np.meshgrid(*traced.values(), np.arange(seeds), indexing="ij")
     points = {name: jnp.asarray(axis.ravel()) for name, axis in zip(traced, mesh, strict=False)}
@@ -124,6 +126,19 @@ def _check_axis(name: Any, values: Any) -> None:
         raise ValueError(f"the axis {name} has whole numbers beyond 64 bits")
     if found.dtype.kind in "fc" and np.isnan(found).any():
         raise ValueError(f"the axis {name} must be a list of numbers or words, and nan is none")
+
+
+def _check_call(function: Callable[..., Any], names: Iterable[str]) -> None:
+    """Refuse a function that takes no key, or not these settings. Some of what can be called has no signature."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind("key", **dict.fromkeys(names))
+    except TypeError as problem:
+        given = ", ".join(["key", *(f"{name}=…" for name in names)])
+        raise TypeError(f"the function is called with ({given}), but takes {signature}: {problem}") from None
 
 
 def _shown(value: Any) -> str:

@@ -33,6 +33,15 @@ def test_the_report_says_by_its_status_whether_all_could_be_shown(monkeypatch, c
 
 
 @pytest.mark.slow
+def test_the_report_says_which_sliders_there_was_no_time_for(run, tmp_path):
+    moved = "threshold_staircases"  # has several stops, of which a hundredth of a second makes one at most
+    assert run("check", moved).returncode == 0
+    pages = str(tmp_path / "pages")
+    assert "1 page without all sliders: 0.01 s were too few" in run("report", pages, "--explore", "0.01").stderr
+    assert "sliders" not in run("report", pages, "--explore", "0").stderr
+
+
+@pytest.mark.slow
 def test_the_report_refuses_a_folder_that_is_not_its_own(run, tmp_path):
     assert run("check", QUICK).returncode == 0
     precious = tmp_path / "thesis"

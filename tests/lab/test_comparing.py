@@ -68,3 +68,5 @@ def test_what_holds_names_the_cell_that_decides_to_how_many_per_cent():
 def test_failures_within_a_promise_are_counted_beside_it():
     judged = Chance([3, 20], [1000, 1000], 0.05).judge()
     assert (judged.verdict, judged.reason) == ("holds", "20 of 1,000 failed where 50 may")
+    unlucky = Chance(55, 1000, 0.05).judge()
+    assert unlucky.reason == "55 of 1,000 failed where 50 may on average; so many come about by chance"

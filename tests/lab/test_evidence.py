@@ -78,6 +78,9 @@ def test_tightness_is_told_cell_by_cell():
     assert judged.tightness == 1.0
     assert judged.strata == {"by": "γ", "cells": 3, "median": 0.3, "smallest": 0.05, "where": "2"}
     assert judged.reason.endswith("; by γ the median is 30 %, the least 5 % at γ 2")
+    alike = Inequality(np.full((3, 4), 0.9), 1.0, along={"γ": np.arange(3)})
+    assert alike.judge().reason.endswith("on the tightest of 12 instances, and at every γ")
+    assert Inequality(np.full(3, 0.9), 1.0).judge().reason.endswith("on the tightest of 3 instances, and on all others")
     assert Inequality(quantity[:, 1], 1.0).judge().reason.endswith(", 20 % on the median one, 2 % on the slackest")
     links = {"first": (0.9, 1.0), "second": (0.2, 1.0), "third": (0.8, 1.0)}
     told = {"by": "link", "cells": 3, "median": 0.8, "smallest": 0.2, "where": "second"}
@@ -183,6 +186,12 @@ def test_bounded_refutes_a_logarithm():
     assert verdict(Bounded(x, 5 - 1 / x)) == "holds"
     assert verdict(Bounded(x, np.log(x))) == "refuted"
     assert verdict(Bounded(x, np.log(np.log(x)))) != "holds"
+    settled = 1 + np.array([-0.4, -0.1, 0, 0, 1e-8, 3e-8])  # the last differences are what a solver leaves
+    assert verdict(Bounded(x, settled)) == "refuted"
+    assert verdict(Bounded(x, settled, error=1e-7)) == "holds"
+    # What a solver may be off is not seen, so the resolution is never "0".
+    assert Bounded(x, settled, error=1e-7).judgement(1e-6).resolution == pytest.approx(1e-7)
+    assert Bounded(x, np.ones(6)).judgement(1e-6).resolution == 1e-9
     rng = np.random.default_rng(1)
     flat = 3 + rng.standard_normal((6, 4000))
     assert verdict(Bounded(x, flat)) == "holds"

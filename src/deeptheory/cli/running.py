@@ -33,7 +33,7 @@ from deeptheory.cli.app import (
 )
 from deeptheory.lab import records as ledgers
 from deeptheory.lab.entries import Entry, catalogue
-from deeptheory.lab.parameters import control_named, settings, written
+from deeptheory.lab.parameters import control_named, plainly, settings, written
 from deeptheory.lab.records import ledger, statuses
 from deeptheory.lab.store import Store, stale
 from deeptheory.names import entries, only
@@ -257,6 +257,7 @@ def _explored(runs: list[Any], seconds: float, jobs: int, store: Path | None) ->
     """Move the parameters of these claims as far as the budget goes, for the sliders of their pages."""
     from deeptheory.cli.display import progress
     from deeptheory.lab.checking import checked, workers
+    from deeptheory.lab.evidence.saying import counted
     from deeptheory.lab.exploring import gathered, wanted
 
     claims, end = catalogue().claims, time.monotonic() + seconds
@@ -271,6 +272,10 @@ def _explored(runs: list[Any], seconds: float, jobs: int, store: Path | None) ->
                     if time.monotonic() > end:
                         pool.shutdown(wait=False, cancel_futures=True)  # the store keeps what is done, for next time
                         break
+        unmoved = {task.entry.name for task in todo if task.key not in found}
+        if seconds and unmoved and time.monotonic() > end:
+            still = f"{counted(len(unmoved), 'page')} without all sliders: {plainly(seconds)} s were too few"
+            print(f"{still}; `deeptheory report --explore SECONDS` goes on from here", file=sys.stderr)
     return gathered(runs, claims, found)
 
 

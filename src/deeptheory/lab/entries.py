@@ -249,7 +249,7 @@ def generate() -> dict[str, Any]:
         )
         fields[claim.name] = asdict(entry)
     public = functions_in(PACKAGE, without=(*FACES, "claims", "lab"))
-    return {"digest": digest(), "claims": fields, "functions": [astuple(each) for each in public]}
+    return {"claims": fields, "functions": [astuple(each) for each in public]}
 
 
 def _lines(claim: "Claim", claims: list["Claim"]) -> tuple[int, int]:
@@ -266,10 +266,13 @@ def _lines(claim: "Claim", claims: list["Claim"]) -> tuple[int, int]:
 
 def main() -> None:
     """Print the catalogue; keep it in the user's cache, or in the file that is named."""
-    record = generate()
+    listed = digest()  # before anything is imported
+    record = {"digest": listed} | generate()
     text = json.dumps(record, ensure_ascii=False, indent=1)
     print(text)
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else _cached(record["digest"])
+    if digest() != listed:
+        return  # the source was edited meanwhile: what was listed is of neither version
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else _cached(listed)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(f".{os.getpid()}")

@@ -40,8 +40,8 @@ class Run:
     seed: int
     parameters: dict[str, Any]
     judgements: dict[str, Judgement]
-    described: dict[str, Any] = field(repr=False)
-    blob: bytes = field(repr=False)
+    described: dict[str, Any]
+    blob: bytes
     source: str = ""
     platform: str = ""
     timing: dict[str, float] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Run:
     control: str | None = None
     made: float | None = field(default=None, compare=False)
     """When the store recorded it, in seconds since 1970; None for a run that comes from no store."""
-    unknown: dict[str, Any] = field(default_factory=dict, repr=False)
+    unknown: dict[str, Any] = field(default_factory=dict)
     """What a later version of this package recorded, kept as it was."""
 
     @property
@@ -114,6 +114,12 @@ class Run:
             "platform": self.platform,
             "timing": self.timing,
         }
+
+    def __repr__(self) -> str:
+        """What a Python prompt shows: the verdict, why, and what became of each rival."""
+        subject = self.claim if self.control is None else f"{self.claim}, control {self.control!r}"
+        rivals = [f"  control {each.name!r}: {each.verdict}" for each in self.controls]
+        return "\n".join([f"{subject}: {self.verdict}", f"  {self.reason}", *rivals])
 
     def figure(self):
         """The figure of this run: prediction, observation, uncertainty."""

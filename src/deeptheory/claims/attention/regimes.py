@@ -54,7 +54,9 @@ def overlaps(starts, times, betas):
     r"around it by $d^{-1/2}$.",
     needs="Q = K = V = I; tokens drawn uniformly on the sphere; for the curve, many more dimensions than tokens",
     symbols={
-        r"\beta": "the inverse temperature",
+        r"\text{token}": "a point on the unit sphere, which attention moves towards the others",
+        "Q, K, V": "the matrices of queries, keys and values",
+        r"\beta": "the inverse temperature: the larger, the more a token attends to those near it alone",
         r"g": "the overlap of two tokens, the cosine of their angle",
         r"n": "the number of tokens",
         r"d": "the number of dimensions",

@@ -50,6 +50,8 @@ def projections(draw, trials):
     needs="Gaussian inputs, unit vectors, squared loss",
     symbols={
         r"a": "the input, a standard Gaussian vector",
+        r"f,g": "how the teacher's and the student's answers follow from one projection of the input",
+        r"\phi": "the population loss, the mean of the squared error over all inputs",
         r"x,v": "the student's direction and the teacher's, unit vectors",
         r"\epsilon": "the noise of the answers",
         r"m": "the overlap of the two directions",
@@ -59,8 +61,8 @@ def projections(draw, trials):
     why=r"The two fields are normal with correlation $m$. Given one of them, the mean of $h_k$ of the other is $m^kh_k$"
     r" of the one: the Hermite polynomials are the eigenfunctions of that conditioning. So the mean product of $f$ and "
     r"$g$ is the sum of the products of their coefficients with $m^k$, and the square has only this as a cross term.",
-    notice="The square and the cosine look the same to both signs of the overlap; the tangent against ReLU falls "
-    "through the equator with a slope, and so can be followed from there.",
+    notice="In phase retrieval teacher and student answer with squares, which do not tell the signs of the overlap "
+    "apart: at $m=0$ the loss is flat. That of tanh against ReLU has a slope there, and so can be followed down.",
 )
 def teacher_and_student_loss(key, *, trials: Trials = 200_000, noise: Positive = 0.6):
     draw = generator(key)

@@ -124,6 +124,9 @@ def kept(law, size):
     "word added; exact for texts of 200 words",
     scale="printed: a network of 50,257 tokens; here: chains of 40 words, $k$ in proportion",
     symbols={
+        r"\text{perplexity}": "e to the mean surprise $-\\log q$ of a word",
+        r"\text{flat}": "the share of the even law in the flattened model; the rest is the law of human text",
+        r"\text{counted}": "the model that has the frequencies in 4,000 words of human text",
         "k": "how many words are kept",
         "p_k": "their probability in all",
         "p": "the probability that a nucleus exceeds",
@@ -260,7 +263,7 @@ def greedy_is_best(evidence):
 
 @decoding_reshapes_surprise.picture
 def budgets(pieces):
-    """Perplexities as printed and under two models of ours; and of nucleus text by its budget, flattened model."""
+    """Perplexities by way of decoding, printed and under two models of ours; below, of nucleus text by its budget."""
     piece = pieces["order of perplexities"]
     tables = np.asarray(piece.aside["tables"])
     columns: dict[str, list[str]] = {"decoding, as printed": list(PRINTED)}

@@ -38,15 +38,16 @@ def fitted(design, labels, starts, rates, *, steps):
 @claim(
     items={"L5.24": ("gradient and Hessian", "distance at every step", "bound attained", "steps that converge")},
     says=r"$\frac12\|Xw-y\|^2$ has gradient $X^\top(Xw-y)$ and Hessian $X^\top X\succeq0$. Gradient descent has "
-    r"$\|w_{t+1}-w_*\|\le\|I-\eta X^\top X\|_{op}^t\|w_1-w_*\|$, attained from an extreme eigenvector, and converges "
-    r"for every $\eta<2/\|X^\top X\|_{op}$, not only below half of it.",
+    r"$\|w_{t+1}-w_*\|\le\|I-\eta X^\top X\|_{\mathrm{op}}^t\|w_1-w_*\|$, attained from an extreme eigenvector, and "
+    r"converges for every $\eta<2/\|X^\top X\|_{\mathrm{op}}$, not only below half of it.",
     needs="linearly independent columns, so that the minimizer is unique",
     symbols={
         "X, y": "the data, one row a sample, and the labels",
         "w, w_t": "the weights, and those of descent, counted from $t=1$",
         "w_*": "the minimizer",
         r"\eta": "the step size",
-        r"\|\cdot\|_{op}": "the largest singular value",
+        r"\|\cdot\|_{\mathrm{op}}": "the largest singular value",
+        r"\lambda_{\max}": r"the largest eigenvalue of $X^\top X$",
     },
     why=r"With $X^\top(Xw_*-y)=0$ a step is $w-w_*\mapsto(I-\eta X^\top X)(w-w_*)$, so $t$ steps multiply by the "
     r"$t$-th power, whose norm is the power of the norm for a symmetric matrix. That norm is the largest "
@@ -121,13 +122,13 @@ def half_of_it(evidence):
 
 @descent_on_least_squares.picture
 def distances_and_powers(pieces):
-    """Distances from three starts with two steps and their bounds (left), and what is left after 400 steps (right)."""
+    """Distances from three starts (dots) below their bounds (lines) with two steps (left); after 400 steps (right)."""
     found, end = pieces["distance at every step"], pieces["steps that converge"]
     marks = []
     for place in (0, 3):
         name = f"η = {SHARES[place]:.2g}/λ_max"
         time, bound = np.asarray(found.along["time"]), found.bound[place]
-        marks.append(Line(f"bound, {name}", time, bound[0]))
+        marks.append(Line(name, time, bound[0]))
         relative = found.quantity[place] / found.quantity[place][:, :1] * bound[0, 0]
         marks += [Dots(name, time[::2], each[::2]) for each in relative]
     left = [

@@ -25,8 +25,9 @@ from deeptheory.robustness.smoothing import (
 
 @claim(
     items={"A18.13": ("wrong certificates that were drawn", "probability of a wrong certificate")},
-    says=r"A certificate from the exact lower confidence limit of the winning label's share, with the label chosen "
-    r"from separate votes, is wrong with probability at most $\alpha$.",
+    says=r"A smoothed classifier lets noisy copies of an input vote. A certificate from the exact lower confidence "
+    r"limit of the winning label's share, with the label chosen from separate votes, is wrong with probability at "
+    r"most $\alpha$.",
     needs="two labels; the votes that choose the label are not those that measure it",
     full=dict(trials=40_000),
     symbols={
@@ -101,7 +102,7 @@ def one_vote_more(evidence):
 
 @certificate_coverage.picture
 def failures_by_share(pieces, settings):
-    """How often the limit exceeds the true share of votes, exactly, and the certificates seen to be wrong."""
+    """How often the limit exceeds the true share of votes, exactly (line), and certificates seen to be wrong (dots)."""
     coverage = pieces["wrong certificates that were drawn"]
     votes_each, alpha = settings["votes_each"], settings["alpha"]
     limits = np.asarray(clopper_pearson_lower(np.arange(votes_each + 1), votes_each, alpha))

@@ -110,18 +110,18 @@ def degrees_and_shares(pieces, settings):
 
 @claim(
     items={"A15.30": "worst sets below the theorem", "A15.32": "worst sets for fixed skills"},
-    says=r"With high probability over the random skill graph, for every set of $\theta|T|$ error pieces all but an "
-    r"$\alpha$ fraction of the skills have at most $\beta\theta k|T|/|S|$ edges into it, $\beta$ the least number with "
-    r"$k\,\mathrm{kl}(\beta\alpha\|\alpha)\ge(H(\theta)+H(\alpha)|S|/|T|)/\theta$.",
+    says=r"Tie every text piece to $k$ random skills. With high probability, for every set of $\theta|T|$ error pieces "
+    r"all but an $\alpha$ fraction of the skills have at most $\beta\theta k|T|/|S|$ edges into it, $\beta$ the least "
+    r"with $k\,\mathrm{kl}(\beta\alpha\|\alpha)\ge(H(\theta)+H(\alpha)|S|/|T|)/\theta$.",
     needs="at most θ|T| error pieces; edges drawn independently, uniform skills and pieces; |T| much larger than |S|",
     full=dict(texts=100_000),
     explore={"measure": ("uniform", "skewed"), "texts": (5000, 20_000)},
     symbols={
-        r"\theta": "the share of text pieces on which the model fails",
+        "k": "the number of skills that a piece of text needs, each an edge of the skill graph",
+        r"\theta": "the share of text pieces on which the model fails, the error pieces",
         "|T|, |S|": "the numbers of pieces and of skills",
         r"\alpha": "the share of skills that may be hit harder",
         r"\beta": "how much harder: edges into the error set, over their number if errors were spread evenly",
-        "k": "the number of skills of a piece",
         r"\mathrm{kl}": "the relative entropy of two coins",
         "H": "the entropy of a coin, in nats",
     },
@@ -185,7 +185,7 @@ def one_edge_less(evidence):
 
 @worst_error_sets.picture
 def worst_seen_and_stated(pieces):
-    """The worst concentration of errors on a fixed set of skills: means over graphs, the limit, the theorem's bound."""
+    """The worst concentration of errors on a fixed set of skills: the limit (lines), means over graphs (dots)."""
     ks = np.arange(2, 13)
     marks: list[Any] = [Level("errors spread evenly", y=1.0)]
     for (skills, group, k, theta), observed in zip(

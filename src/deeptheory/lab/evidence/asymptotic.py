@@ -172,13 +172,15 @@ class Limit(_Exponents):
 class Bounded(Evidence):
     """Values stay O(1) as x grows (points in geometric or otherwise even progression of the relevant clock).
 
-    Without trials: successive differences fall at least geometrically (ratio at most 0.7), or are already negligible;
-    a logarithm has ratio 1 and is refuted. With trials: the trend per e-fold of x is inside the resolution.
+    Without trials: successive differences fall at least geometrically (ratio at most 0.7), or are already negligible:
+    rounding, or at most the `error` that a solver inside may make. A logarithm has ratio 1 and is refuted. With
+    trials: the trend per e-fold of x is inside the resolution.
     """
 
     x: Any
     y: Any
     resolution: float = static(0.05)
+    error: float = static(0.0)
     strength = "statistical"
 
     def judgement(self, level: float) -> Judgement:
@@ -190,17 +192,22 @@ class Bounded(Evidence):
     def _smooth(self, y: np.ndarray) -> Judgement:
         steps = np.abs(np.diff(y))
         size = float(np.max(np.abs(y)))
-        if np.all(steps <= 1e-9 * size):
-            return Judgement("holds", "constant to rounding", self.strength, 1e-9)
+        negligible = max(1e-9 * size, self.error)
+        untold = negligible / size if size else 1e-9
+        if np.all(steps <= negligible):
+            return Judgement("holds", "constant to rounding", self.strength, untold)
         ratio = float(
             max(steps[-1] / max(steps[-2], 1e-300), (steps[-1] / max(steps[0], 1e-300)) ** (1 / (len(steps) - 1)))
         )
-        shown = f"successive differences shrink by {ratio:.2f}; last value {y[-1]:.4g}"
+        if steps[-1] <= negligible:
+            shown = f"the steps between successive values shrink to rounding; last value {y[-1]:.4g}"
+            return Judgement("holds", shown, self.strength, untold)
+        shown = f"each step between values is about {ratio:.3g} times the one before; last value {y[-1]:.4g}"
         # What is left to come, were the differences to go on shrinking so: the growth that would still go unseen.
         to_come = float(steps[-1] / size) * (ratio / (1 - ratio) if ratio < 0.95 else 1.0)
         judged = Judgement("refuted", shown, self.strength, to_come)
-        if ratio <= 0.7 or steps[-1] <= 1e-9 * size:
-            return Judgement("holds", shown, self.strength, to_come)
+        if ratio <= 0.7:
+            return Judgement("holds", shown, self.strength, max(to_come, untold))
         return judged if ratio >= 0.95 else judged.doubted(shown)
 
     def _noisy(self, x: np.ndarray, y: np.ndarray, level: float) -> Judgement:

@@ -161,7 +161,7 @@ class Inequality(Evidence):
         where = "" if quantity.size == 1 else f" on the tightest of {quantity.size:,} instances"
         strata = stratified(shares, self.along)
         # Of a bound from below the theorem's side is the smaller one, so neither is called the bound.
-        reason = f"{word}the smaller side reaches {percent(tightness)} of the larger{where}{layered(strata)}"
+        reason = f"{word}the smaller side reaches {percent(tightness)} of the larger{where}{layered(strata, tightness)}"
         return Judgement("holds", reason, strength, resolution, tightness, strata=strata)
 
     def violation(self) -> Any:

@@ -110,7 +110,9 @@ class Chance(Evidence):
         said = low if refuted else high
         worst = np.unravel_index(np.argmax(said / at_most), failures.shape) if failures.ndim else ()
         failed = f"{failures[worst]:,.0f} of {trials[worst]:,.0f} failed"
-        reason = f"{failed} where {at_most[worst] * trials[worst]:,.4g} may"
+        promise = at_most[worst] * trials[worst]
+        chance = " on average; so many come about by chance" if failures[worst] > promise else ""
+        reason = f"{failed} where {promise:,.4g} may{chance}"
         judged = Judgement("holds", reason, self.strength, max(reach - 1, 0.0), reach, statistical=True)
         if refuted:
             promised = f"a rate of at least {low[worst]:.3g} where at most {at_most[worst]:.3g} is promised"

@@ -35,10 +35,12 @@ def stratified(shares: np.ndarray, along: Mapping[str, Any]) -> dict[str, Any] |
     }
 
 
-def layered(strata: Mapping[str, Any] | None) -> str:
-    """The same in words, to be added to a reason."""
+def layered(strata: Mapping[str, Any] | None, tightness: float) -> str:
+    """The same in words, to be added to a reason that has named the tightest instance."""
     if strata is None:
         return ""
+    if percent(strata["smallest"]) == percent(tightness):
+        return f", and at every {strata['by']}" if strata["where"] else ", and on all others"
     if not strata["where"]:
         return f", {percent(strata['median'])} on the median one, {percent(strata['smallest'])} on the slackest"
     slackest = f"{percent(strata['smallest'])} at {strata['by']} {strata['where']}"

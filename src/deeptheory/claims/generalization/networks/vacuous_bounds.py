@@ -208,6 +208,7 @@ good_and_bad_interpolators.control("as many wrongly labelled digits as right one
         r"A(S)": "the classifier that the rule makes of the sample $S$",
         r"V": "the dimension of the inputs",
         r"n": "the number of samples",
+        r"t_V": "a variable with Student's law of $V$ degrees of freedom",
     },
     why=r"The twin of a sample with its noise negated is a sample as likely as any: the classifier, which is right on "
     r"fresh points, is wrong on all of it, so no uniform bound can be small. In few dimensions there are no such "
@@ -308,14 +309,14 @@ def function_chosen_before(evidence):
 
 @search_for_a_uniform_gap.picture
 def gaps_that_fall(pieces):
-    """The gap of logistic regression on coin flips in eight dimensions along the samples, with the VC bound."""
+    """The gap of logistic regression on coin flips in eight dimensions, mean and largest of all found; the VC bound."""
     rate, capacity = pieces["gap along the samples"], pieces["gap below the VC bound"]
     sizes, found = np.asarray(rate.x, float), np.asarray(rate.y)
     return Curves(
         [
-            seen("gap found", sizes, found),
+            seen("mean gap", sizes, found),
             Dots("largest gap", sizes, capacity.quantity),
-            Line("n^(−1/2)", sizes, found[-1].mean() * np.sqrt(sizes[-1] / sizes)),
+            Line("∝ n^(−1/2)", sizes, found[-1].mean() * np.sqrt(sizes[-1] / sizes)),
             Line("VC bound", sizes, capacity.bound),
             Line("Hoeffding", sizes, capacity.aside["one function"], rival="for one function"),
         ],

@@ -62,21 +62,22 @@ def nothing_added(errors, divergences, samples, delta):
 
 @claim(
     items={"L9.9": ("bounds of the table", "rows that disagree", "rows with random labels")},
-    says=r"The bounds of Table 1 are not values of the theorem beside it. Four of the six true-label columns are the "
-    r"inverse of $\mathrm{kl}$ near $KL/N$, $N=55000$, to the last digit; two contradict their own columns; the "
-    r"random-label entry is $\sqrt{KL/2N}$ without the training error.",
+    says=r"Printed PAC-Bayes bounds of networks on MNIST are not values of the theorem beside them. Four of six with "
+    r"true labels invert $\mathrm{kl}$ near $\mathrm{KL}/N$, $N=55000$, to the last digit; two contradict their "
+    r"columns; that of random labels is $\sqrt{\mathrm{KL}/2N}$ without the training error.",
     needs="losses 0 or 1; δ = 0.025, what the printed confidence 0.965 leaves beside 0.01 for the sampled training "
     "error, stands for any δ from 10⁻⁶ to 0.5",
     scale="printed: networks of 471k to 2.4M weights trained on MNIST; here: the table's bound row from its other rows",
     symbols={
         r"\mathrm{kl}": "the relative entropy of two coins, as a function of their chances",
-        r"KL": "the relative entropy of posterior and prior, a row of the table",
+        r"\mathrm{KL}": "the relative entropy of posterior and prior, a row of the table",
         r"N": "the number of training images",
+        r"\text{T-600²}": "a network with two hidden layers of 600 units each, trained on the true labels",
     },
-    why=r"A bound by inversion is the largest risk whose $\mathrm{kl}$ from the training error is at most $KL/N$ and a "
-    r"small term. All its ingredients but $N$ are printed, so that $N$ can be read back, with the rounding of the "
-    r"printed digits carried along. What is added to $KL/N$ is too small to be seen in three digits; T-1200 and "
-    r"T-600³ would need a divergence near 6270 and 7550.",
+    why=r"A bound by inversion is the largest risk whose $\mathrm{kl}$ from the training error is at most "
+    r"$\mathrm{KL}/N$ and a small term. All its ingredients but $N$ are printed, so that $N$ can be read back, with "
+    r"the rounding of the printed digits carried along. What is added to $\mathrm{KL}/N$ is too small to be seen in "
+    r"three digits; T-1200 and T-600³ would need a divergence near 6270 and 7550.",
     notice=r"With 55,000 images four rows agree with the print within the rounding, with 50,000 or 60,000 none does. "
     r"T-1200 and T-600³ are off by 0.005, several times what rounding explains.",
     explore={"samples": (50_000, 55_000, 60_000)},
@@ -143,7 +144,7 @@ def inverse_there_too(evidence):
 
 @binary_mnist_table.picture
 def printed_and_by_inversion(pieces, settings):
-    """The bound by inversion of kl for the chosen number of training images and for three others, beside the print."""
+    """Printed bounds, and ours by inverting kl for several N; the difference, and what rounding may make of it."""
     chosen = settings["samples"]
     columns: dict[str, Any] = {"network": NETWORKS[:RANDOM], "printed": PRINTED[:RANDOM]}
     for samples in sorted({50_000, 55_000, 60_000, chosen}):
