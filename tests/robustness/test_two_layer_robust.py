@@ -1,5 +1,6 @@
 """The robust two-layer network by hand, by quadratic programmes, and attacks against distances that are known."""
 
+import cvxpy
 import jax
 import numpy as np
 import pytest
@@ -94,7 +95,6 @@ def test_the_largest_margin_of_one_input_of_each_label_by_hand():
 @pytest.mark.parametrize(("d", "p", "n"), [(6, 1, 4), (9, 3, 3), (5, 4, 1)])
 def test_no_network_of_larger_margin_and_no_shorter_move(d, p, n):
     """The least norm of all networks of these patterns, and the distance to the other sign, by convex programmes."""
-    cvxpy = pytest.importorskip("cvxpy")
     x, y = np.sqrt(d) * np.eye(d)[: p + n], np.repeat([1.0, -1.0], [p, n])
     network = largest_margin_network(x, y)
     # A unit and its outer weight may be scaled against each other: its part of ½|θ|² is then the length of a·(w, b).
