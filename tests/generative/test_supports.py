@@ -7,6 +7,7 @@ from math import isqrt, prod
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
+from scipy.stats import binomtest
 
 from deeptheory.generative.supports import (
     birthday_test,
@@ -71,6 +72,14 @@ def test_the_test_inverts_the_exact_probability():
     assert birthday_test(100, 100, 23).low >= 1
     # The median rule: a sample that collides half of the time is about 1.18 roots of the support.
     assert birthday_test(500, 1000, 1000).size == pytest.approx(1000**2 / (2 * np.log(2)), rel=2e-3)
+
+
+def test_limits_of_a_support_are_the_exact_limits_of_its_share():
+    for delta in (0.05, 0.001):
+        found = birthday_test(507, 1000, 23, delta=delta)
+        share = binomtest(507, 1000).proportion_ci(1 - delta, method="exact")
+        assert uniform_collision_probability(found.low, 23) == pytest.approx(share.high, rel=1e-6)
+        assert uniform_collision_probability(found.high, 23) == pytest.approx(share.low, rel=1e-6)
 
 
 @pytest.mark.item("A16.19")

@@ -89,6 +89,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "threats.length": {"order": 2.0},
     "threats.steepest": {"order": 2.0},
     "two_layer_robust.attack_lengths": {"network": TWO_LAYER, "inputs": SPHERE},
+    "two_layer_robust.flipping_lengths": {"dimension": 9, "positive": 3, "negative": 2},
+    "two_layer_robust.largest_margin_network": {"inputs": 2 * np.eye(4), "labels": np.array([1.0, -1.0, 1.0, 1.0])},
     "two_layer_robust.largest_correlation": {"inputs": SPHERE},
     "two_layer_robust.network_gradients": {"network": TWO_LAYER, "x": SPHERE},
     "two_layer_robust.network_outputs": {"network": TWO_LAYER, "x": SPHERE},

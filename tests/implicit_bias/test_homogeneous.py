@@ -112,6 +112,14 @@ def test_the_monitors_see_limits_and_dependent_gradients():
     assert first_order_residual(lambda w: doubled @ w, vector, degree=1.0).independence < 1e-12
 
 
+def test_independence_is_that_of_directions_whatever_their_lengths():
+    # Directions with a cosine of 0.6: the least singular value of the pair is √(1 − 0.6).
+    rows = jnp.array([[3.0, 4.0], [1.0, 0.0]])
+    found = first_order_residual(lambda w: rows @ w, np.array([1.0, -0.5]), degree=1)
+    assert found.support.all()
+    assert found.independence == pytest.approx(np.sqrt(0.4))
+
+
 def test_weights_that_are_wrong_have_no_first_order_residual():
     with pytest.raises(ValueError, match="all signed outputs must be positive"):
         first_order_residual(linear, -max_margin(POINTS).vector, degree=1.0)

@@ -55,6 +55,15 @@ def test_a_maximum_exists_if_everyone_can_lose_to_everyone():
         fit_rewards(np.eye(3))
 
 
+@pytest.mark.parametrize("step_size", [0.3, 1.0])
+def test_the_first_step_of_ascent_by_hand(step_size):
+    """At the reference the divergence has no slope: every logit moves by π(r − mean of r) times the step size."""
+    pull = REFERENCE * (REWARDS - REFERENCE @ REWARDS)
+    moved = REFERENCE * np.exp(step_size * pull)
+    found = rlhf_ascent(REFERENCE, REWARDS, beta=0.7, steps=1, step_size=step_size)
+    np.testing.assert_allclose(found, moved / moved.sum(), rtol=1e-6)
+
+
 @pytest.mark.item("A15.21", "A15.22")
 def test_the_gibbs_policy_is_the_best_of_all():
     best = gibbs_policy(REFERENCE, REWARDS, beta=0.7)

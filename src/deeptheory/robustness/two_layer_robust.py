@@ -16,7 +16,9 @@ from deeptheory.foundations.randomness import generator
 __all__ = [
     "TwoLayer",
     "attack_lengths",
+    "flipping_lengths",
     "largest_correlation",
+    "largest_margin_network",
     "network_gradients",
     "network_outputs",
     "robust_network",
@@ -78,6 +80,49 @@ def safe_radius(inputs: Float[np.ndarray, "m d"]) -> float:
     return (1 - largest_correlation(inputs)) * float(np.sqrt(inputs.shape[1])) / 2
 
 
+def largest_margin_network(inputs: Float[np.ndarray, "m d"], labels: Float[np.ndarray, " m"]) -> TwoLayer:
+    """Where training all weights ends, up to scale, on orthogonal inputs of length √d: two units, one for each label.
+
+    With p positive and n negative inputs the positive unit is w = a(λΣ₊xᵢ − (b/(ad))Σ₋xᵢ), b = aλpd/(d + n), with
+    λ² = (d + n)/(pd(d + p + n)) and a² = pλ: it is at 1/a on its own inputs and exactly 0, at its kink, on the others.
+    The negative unit is its mirror. All other first-order points of the largest margin of any width divide these two
+    units among several and compute the same function: a unit that sees any input has b > 0, so is awake on all inputs
+    of its label, and silent ones of the other label can only lie at the kink. Reference: lucchi 12.2; Lyu and Li 2020;
+    Vardi, Yehudai and Shamir 2022, whose inputs need only be nearly orthogonal.
+    """
+    if not (np.all(np.abs(labels) == 1) and len(set(labels)) == 2):
+        raise ValueError(f"labels must be −1 and 1, both of them, got {np.unique(labels)}")
+    c, d = largest_correlation(inputs), inputs.shape[1]
+    if c > 1e-9:
+        raise ValueError(f"inputs must be orthogonal, got two with a correlation of {c:.3g}")
+    units = [_own_unit(inputs, labels == side, d) for side in (1, -1)]
+    weights, biases, outer = (np.array(part) for part in zip(*units, strict=True))
+    return TwoLayer(weights, biases, outer * np.array([1.0, -1.0]))
+
+
+def _own_unit(inputs: np.ndarray, own: np.ndarray, d: int) -> tuple[np.ndarray, float, float]:
+    """Weights, bias and outer weight of the unit that is awake on the inputs named by `own`."""
+    p, n = np.sum(own), np.sum(~own)
+    multiplier = np.sqrt((d + n) / (p * d * (d + p + n)))
+    bias, outer = multiplier * p * d / (d + n), np.sqrt(p * multiplier)
+    weights = multiplier * inputs[own].sum(0) - bias / d * inputs[~own].sum(0)
+    return outer * weights, float(outer * bias), float(outer)
+
+
+def flipping_lengths(dimension: int, positive: int, negative: int) -> tuple[float, float]:
+    """How far the inputs of `largest_margin_network` may move: one direction for all of them, and each its shortest.
+
+    Along ∓Σ yᵢxᵢ every input changes its sign at √(md)(d + m)/(md + 4pn) exactly, m = p + n; the shortest move has
+    length √d(d + m)/√(p(d + 2n)² + n(d + 2p)²). Both are √(d/m) if p = n: of no order in d where m grows like d,
+    while `robust_network` withstands √d/2. `dimension` is d, at least m; `positive` and `negative` are p and n.
+    """
+    d, p, n = dimension, positive, negative
+    if p + n > d:
+        raise ValueError(f"dimension must be at least the {p + n} orthogonal inputs, got {d}")
+    together = np.sqrt((p + n) * d) * (d + p + n) / ((p + n) * d + 4 * p * n)
+    return float(together), float(np.sqrt(d / (p * (d + 2 * n) ** 2 + n * (d + 2 * p) ** 2)) * (d + p + n))
+
+
 def train_two_layer(
     key: Key[Array, ""],
     inputs: Float[np.ndarray, "m d"],
@@ -132,4 +177,7 @@ def attack_lengths(network: TwoLayer, inputs: Float[np.ndarray, "m d"], *, steps
     return np.where(found, far * np.linalg.norm(moved - inputs, axis=1), np.inf)
 
 
-doors(__name__, width="[1, 1e5]", steps="[1, 1e6]", rate="(0, ∞)", infinite=("attack_lengths",))
+doors(
+    __name__, width="[1, 1e5]", steps="[1, 1e6]", rate="(0, ∞)", infinite=("attack_lengths",),
+    dimension="[2, ∞)", positive="[1, ∞)", negative="[1, ∞)",
+)  # fmt: skip
