@@ -178,6 +178,12 @@ def attack_lengths(network: TwoLayer, inputs: Float[np.ndarray, "m d"], *, steps
 
 
 doors(
-    __name__, width="[1, 1e5]", steps="[1, 1e6]", rate="(0, ∞)", infinite=("attack_lengths",),
-    dimension="[2, ∞)", positive="[1, ∞)", negative="[1, ∞)",
-)  # fmt: skip
+    __name__,
+    width="[1, 1e5]",
+    steps="[1, 1e6]",
+    rate="(0, ∞)",
+    infinite=("attack_lengths",),
+    dimension="[2, ∞)",
+    positive="[1, ∞)",
+    negative="[1, ∞)",
+)

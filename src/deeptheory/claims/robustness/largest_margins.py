@@ -135,22 +135,32 @@ def training_ends_in_two_units(key, *, trials: Trials = 32):
             aside={"lopsided": np.array([residual(lopsided(net, *at), *at) for net, at in pairs])},
         ),
         "one move that flips every input": Identity(
-            np.concatenate(moves), np.repeat(together, counts), condition=32.0, error=FARTHEST / 2**50,
+            np.concatenate(moves),
+            np.repeat(together, counts),
+            condition=32.0,
+            error=FARTHEST / 2**50,
             aside={"even": np.repeat([np.sqrt(d / (p + n)) for d, p, n in CASES], counts)},
         ),
         "shortest moves": Identity(
-            np.array(found), np.repeat(least[:, None], 2, axis=1), error=1e-9,
+            np.array(found),
+            np.repeat(least[:, None], 2, axis=1),
+            error=1e-9,
             along={"inputs": [f"{p} and {n} in {d} dimensions" for d, p, n in CASES], "label": [1, -1]},
             aside={"together": np.repeat(together[:, None], 2, axis=1)},
         ),
         "margins of trained networks, below that of the limit": Limit(
-            STEPS, limit[1] - reached, order=0.5,
+            STEPS,
+            limit[1] - reached,
+            order=0.5,
             aside={
-                "construction's": np.abs(reached - construction[1]), "lengths": np.array(lengths[0]), "along": along,
-                "levels": np.array([together[2], safe]), **shown,
+                "construction's": np.abs(reached - construction[1]),
+                "lengths": np.array(lengths[0]),
+                "along": along,
+                "levels": np.array([together[2], safe]),
+                **shown,
             },
         ),
-    }  # fmt: skip
+    }
 
 
 @training_ends_in_two_units.control("each unit at 1 on its inputs", of="outputs at the inputs")
