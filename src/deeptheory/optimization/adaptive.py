@@ -67,7 +67,7 @@ def adagrad_norm_bound(squares: Float[AnyArray, "t"], *, drop: Numbers, smoothne
     C = M + (β/2)(1 + ln(S/a₁)), where a_t = ‖∇f(w_t)‖² are the `squares`, S their sum, and `drop` M is at least
     f(w₁) − f(w_{T+1}). It holds for exact gradients; as √S ≤ C too, the mean is at most C²/T without knowing S.
 
-    Reference: arora Thm 2.5.4, with M and β in their places and a logarithm that has no unit.
+    Reference: arora Thm 2.5.4, with the bracket of its proof and a logarithm that has no unit.
     """
     squares = jnp.asarray(squares)
     total = squares.sum()

@@ -201,7 +201,7 @@ def ito_lemma(key, *, trials: Trials = 400):
     }
 
 
-@ito_lemma.control("½tr(∇²h SᵀS), as printed", erratum="A12.25a", of="Brownian motion alone")
+@ito_lemma.control("½tr(∇²h SᵀS)", of="Brownian motion alone")
 def transposed(evidence):
     return replace(evidence, right=evidence.aside["transposed"])
 

@@ -105,8 +105,8 @@ def flat(layers):
     return np.concatenate([np.ravel(part) for layer in layers for part in layer])
 
 
-@hand_written_gradient.control("the listing as printed", erratum="L2.15a", of="gradient of the listing")
-def listing_as_printed(evidence):
+@hand_written_gradient.control("divided twice, as in the listing", of="gradient of the listing")
+def divided_twice(evidence):
     return replace(evidence, left=evidence.aside["listing"])
 
 

@@ -105,9 +105,9 @@ def below_the_diagonal(pieces):
     r"$\frac\beta2$ times the sum of the shares $\|\nabla_t\|^2/S_t$, a logarithm. The left side is at least "
     r"$\sqrt{S_T}$, because $S_t\le S_T$. So a step that adapts to gradients it has seen does, up to a logarithm, what "
     r"a step made for $\beta$ does.",
-    notice="Each dot is a run; functions of any scale lie below the bound, a single step on it. As printed, $\\beta$ "
-    "and $M$ are exchanged and the logarithm is that of a number with a unit: for flat functions it is negative, and "
-    "the printed bound with it.",
+    notice="Each dot is a run; functions of any scale lie below the bound, a single step on it. The printed bound "
+    "holds where its $\\log GT$ is at least 2, but that is the logarithm of a number with a unit: for flat functions "
+    "it is negative, and the bound with it.",
 )
 def adagrad_needs_no_smoothness(curvatures, start, scale, *, steps: Steps = 8):
     function = PiecewiseQuadratic(jnp.arange(1.0, PIECES), scale * curvatures)

@@ -257,7 +257,7 @@ def one_step_flips_the_sign(
     turn = flipping_step(own, linear)
     if step == "up the gradient":
         # With σ(z) = z, which the theorem allows, f(x + η∇f) = f + η‖∇f‖² at any width: a positive value stays so for
-        # every η > 0. The book's η is one for all networks; here a negative value gets one that is large enough.
+        # every η > 0. A negative value gets one that is large enough.
         before = own[:trials]
         after = np.where(before > 0, before, -before)
     half = 2 * np.sqrt(activation_moment("tanh") / slope_moment("tanh"))
@@ -281,7 +281,6 @@ def one_step_flips_the_sign(
 one_step_flips_the_sign.control(
     "a step up the gradient, of any positive size",
     of="networks whose sign stays",
-    erratum="L12.15a",
     step="up the gradient",
 )
 

@@ -43,8 +43,7 @@ from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
     r"Logarithms of independent factors add, and Markov's bound for $e^{\lambda\sum X_i}$ with the best $\lambda$ is "
     r"Hoeffding's. Two tails cost a factor two; solving for $\epsilon$ gives the interval.",
     notice=r"Each dot is a number of coins with a deviation, and the diagonal is the bound. Signs lie below it like "
-    r"the coins; the printed exponent for signs, without the factor two in front and twice as large, is crossed by "
-    r"them.",
+    r"the coins; an exponent twice as large, without the factor two in front, is crossed by the signs.",
 )
 def hoeffding_bounds_binomial_tails(n, p, epsilon, delta):
     widths = np.ones((len(n), 1)) * n[:, None] ** 0.5  # n widths of one have the same sum of squares
@@ -64,8 +63,8 @@ def hoeffding_bounds_binomial_tails(n, p, epsilon, delta):
     return Inequality(np.stack([coin, signs, missed], -1), np.stack(bounds, -1), log=True, aside=aside)
 
 
-@hoeffding_bounds_binomial_tails.control("averages of [−1, 1] values below exp(−ε²m), as printed", erratum="A1.12a")
-def printed_average(evidence, instances):
+@hoeffding_bounds_binomial_tails.control("averages of [−1, 1] values below exp(−ε²m)")
+def twice_the_exponent(evidence, instances):
     bound = evidence.bound.copy()
     bound[:, 1] = -(instances["epsilon"] ** 2) * instances["n"]
     return replace(evidence, bound=bound)
@@ -92,7 +91,7 @@ def tails_under_bounds(pieces):
             Line("bound", ends, ends),
             Dots("coins", bound[:, 0], tail[:, 0]),
             Dots("signs", bound[:, 1], tail[:, 1]),
-            Line("bound for signs", ends, 2 * (ends - np.log(2)), rival="exp(−ε²m), as printed in Sec. 1.1.1"),
+            Line("bound for signs", ends, 2 * (ends - np.log(2)), rival="exp(−ε²m)"),
         ],
         x="logarithm of the bound", y="logarithm of the probability", xs=(-8, 0.8), ys=(-16, 0.8),
     )  # fmt: skip
@@ -270,8 +269,8 @@ def whole_square(evidence):
     return replace(evidence, right=evidence.aside["deviation"] ** 2)
 
 
-@hoeffding_constants.control("exp(−ε²m) at m = 100 and ε = 0.3, as printed", erratum="A1.12a", of="a hundred signs")
-def printed_reference(evidence):
+@hoeffding_constants.control("exp(−ε²m) at m = 100 and ε = 0.3", of="a hundred signs")
+def twice_the_exponent_at_a_hundred(evidence):
     return replace(evidence, links={"below": (evidence.links["Rademacher below Hoeffding"][0], -(0.3**2) * 100)})
 
 
@@ -308,7 +307,7 @@ def exponent_and_lemma(pieces):
                     Line("Hoeffding", epsilon, two.aside["exponent"] / epsilon**2),
                     # Signs are two apart: an average of 0.3 is one of 0.15 for coins.
                     Dots("a hundred signs, exact", [0.15], [-signs / (100 * 0.15**2)]),
-                    Dots("", [0.15], [0.3**2 / 0.15**2], rival="exp(−ε²m), as printed"),
+                    Dots("", [0.15], [0.3**2 / 0.15**2], rival="exp(−ε²m)"),
                 ],
                 x="deviation ε of the average", y="exponent over nε²", log="x", ys=(1.8, 4.2),
             ),

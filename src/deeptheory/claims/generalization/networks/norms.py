@@ -257,8 +257,8 @@ def memorised_coins(draw):
         "H8.4": ("spectrally normalised bound", "PAC-Bayes bound"),
     },
     says=r"Inputs $c$ times as long leave a classifier as it is, so a true bound on its gap cannot fall to zero with "
-    r"$c$. Margin bounds in $\|x\|/\gamma$ do not; with $\sqrt{\|x\|}/\gamma$ or $1/\gamma$, as two are printed, they "
-    r"fall below the gap ½ of a network that has memorised coin flips.",
+    r"$c$. Margin bounds in $\|x\|/\gamma$ do not; with $\sqrt{\|x\|}/\gamma$, as one is printed, or $1/\gamma$ "
+    r"alone they fall below the gap ½ of a network that has memorised coin flips.",
     needs="no biases; orders taken with constant 1, which a power of the length beats whatever it is",
     symbols={
         r"c": "the unit in which the inputs are measured: their lengths are multiplied by it",
@@ -274,8 +274,8 @@ def memorised_coins(draw):
     r"known beforehand, they agree.",
     notice=r"From left to right the inputs of one network, which has memorised coin flips, become longer by a factor "
     r"up to $10^{12}$. The bounds with the length of the inputs are level, far above the gap of ½ and hence of no "
-    r"use, but true. As printed, one falls like $c^{-1/2}$ and the other like $c^{-1}$, through the gap: there they "
-    r"are false.",
+    r"use, but true. With the root of the length, as one is printed, or without it they fall like "
+    r"$c^{-1/2}$ and $c^{-1}$, through the gap: there they are false.",
 )
 def norm_bounds_and_units(key, *, unit: Annotated[float, Interval(ge=1e-3, le=1e3)] = 50.0):
     draw = generator(key)
@@ -368,7 +368,7 @@ def first_power(evidence):
     return Bounded(lengths, evidence.quantity * np.sqrt(lengths) / np.asarray(evidence.bound))
 
 
-@norm_bounds_and_units.control("no input norm", erratum="H8.3a", of="coin flips: bound of the handbook")
+@norm_bounds_and_units.control("no input norm", of="coin flips: bound of the handbook")
 def no_input_norm(evidence):
     lengths = evidence.along["length"]
     return Bounded(lengths, evidence.quantity * lengths / np.asarray(evidence.bound))
@@ -396,7 +396,7 @@ def bounds_along_the_length(pieces):
     ):
         bound, lengths = np.asarray(pieces[piece].bound), pieces[piece].along["length"]
         grid = np.geomspace(lengths[0], lengths[-1], 50)
-        said = "as printed in Thm 5.5.6" if power < 1 else "as printed in Sec. 8.3.2"
+        said = "as printed in Thm 5.5.6" if power < 1 else "one constant for all lengths"
         marks += [
             Line(piece.removeprefix("coin flips: "), lengths, bound),
             Dots(piece.removeprefix("coin flips: "), lengths, bound),
