@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from deeptheory.diffusions import processes
 
@@ -12,6 +13,7 @@ def test_paths_start_at_zero_and_have_their_times():
         processes.wiener_paths(random, 3, steps=5),
         processes.gamma_paths(random, 3, steps=5),
         processes.compound_poisson_paths(random, 3, steps=5, rate=2.0),
+        processes.stable_paths(random, 3, steps=5, index=1.5),
     ):
         assert paths.shape == (3, 6)
         assert np.all(paths[:, 0] == 0)
@@ -37,6 +39,18 @@ def test_cumulants_grow_in_proportion_to_time():
     np.testing.assert_allclose(gamma.var(0), 3.0 * np.linspace(0, 2, 5), atol=0.3)
     jumps = processes.compound_poisson_paths(random, 60_000, steps=4, rate=3.0, horizon=2.0)
     np.testing.assert_allclose(jumps.var(0), 3.0 * np.linspace(0, 2, 5), atol=0.3)
+
+
+@pytest.mark.item("A12.7")
+@pytest.mark.parametrize("index", [0.5, 1.0, 1.5, 2.0])
+def test_stable_motion_has_its_law_at_every_time(index):
+    """Against SciPy's distribution function, by inversion of the characteristic function."""
+    paths = processes.stable_paths(np.random.default_rng(3), 40_000, steps=3, index=index, horizon=6.0)
+    places = np.array([-3.0, -0.4, 0.7, 2.0])
+    below = stats.levy_stable.cdf(places, index, 0.0)
+    for column, time in ((1, 2.0), (3, 6.0)):
+        seen = (paths[:, column, None] < time ** (1 / index) * places).mean(0)
+        assert np.all(np.abs(seen - below) < 5 * np.sqrt(below * (1 - below) / 40_000))
 
 
 def test_quadratic_variation_by_hand():

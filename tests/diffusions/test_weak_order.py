@@ -101,6 +101,14 @@ def test_third_cumulant_of_skewed_noise():
         assert cumulant == pytest.approx(exact, rel=1e-10)
 
 
+@pytest.mark.parametrize(("step", "steps"), [(0.3, 3), (0.1, 10)])
+def test_weak_error_goes_to_the_last_step_within_the_horizon(step, steps):
+    """Uphill, where errors grow to the end: of the mean, from 2, |(1 + η)ᵏ − e^(kη)| · 2 at the last step k."""
+    uphill = linear_oracle(-1.0, two_point_noise(0.0))
+    exact = 2 * (np.exp(steps * step) - (1 + step) ** steps)
+    assert weak_error(uphill, step, np.array([0.0, 1.0])) == pytest.approx(exact, rel=1e-10)
+
+
 def test_weak_error_refuses_steps_beyond_the_horizon():
     with pytest.raises(ValueError, match="step must lie in"):
         weak_error(three_losses(), 2.0, CUBE)

@@ -32,6 +32,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "gradients": lambda x: jnp.stack([x, 2 * x - 1]), "start": np.ones(2), "tests": (lambda x: x[0],),
         "rates": np.array([0.25, 0.5]), "runs": 4, "groups": 2, "refinement": 2,
     },
+    "coupled_errors.hybrid_paths": {
+        "gradients": lambda x: jnp.stack([x, 2 * x - 1]), "start": np.ones(2), "rate": 0.1, "steps": 4, "switch": 2,
+        "runs": 3, "refinement": 2,
+    },
     "coupled_errors.measured_order": {
         "found": coupled_errors.WeakErrors(
             np.array([0.1, 0.2]), np.array([[1.0], [2.0]]), np.full((2, 1), 0.1), np.ones((2, 1, 3))
@@ -62,6 +66,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "gradient_noise.svag_weights": {"amplification": 2.0},
     "processes.bridge_refined": {"paths": np.cumsum(np.ones((3, 5)), 1)},
     "processes.quadratic_variation": {"paths": np.cumsum(np.ones((3, 5)), 1)},
+    "processes.stable_paths": {"paths": 3, "steps": 4, "index": 1.5},
     "stochastic_equations.canonical_equation": {"gradients": lambda x: jnp.outer(jnp.arange(3.0), x), "batch": 2},
     "stochastic_equations.euler_maruyama": {"start": np.ones(3), "increments": np.full((4, 3), 0.1)},
     "stochastic_equations.generator_of": {"function": square},

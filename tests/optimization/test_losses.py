@@ -90,6 +90,10 @@ def test_a_support_vector_machine_against_a_quadratic_program():
     assert abs(float(found.gap)) < 1e-12 and float(found.duals.min()) >= 0 and float(found.duals.max()) <= 1 / 15
     rough = soft_margin(loss, sweeps=1)
     assert float(loss(rough.weights)) - program.fun <= float(rough.gap)
+    # Two examples that point almost the same way, both of margin one: sweeps alone are 3·10⁻⁴ off after so many.
+    almost = jnp.array([[1.0, 0.03], [1.0, -0.03]])
+    near = soft_margin(HingeRidge(almost, jnp.array([1.0, 1.0]), 0.3))
+    np.testing.assert_allclose(almost @ near.weights, 1.0, atol=1e-13)
     # Two points, one each side: w = x/‖x‖² has margin one, and the ridge pulls it back if α > 1/2.
     pair = HingeRidge(jnp.array([[1.0], [-1.0]]), jnp.array([1.0, -1.0]), 2.0)
     assert float(soft_margin(pair).weights[0]) == pytest.approx(0.5)

@@ -11,7 +11,14 @@ from jaxtyping import Float
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, inside
 
-__all__ = ["bridge_refined", "compound_poisson_paths", "gamma_paths", "quadratic_variation", "wiener_paths"]
+__all__ = [
+    "bridge_refined",
+    "compound_poisson_paths",
+    "gamma_paths",
+    "quadratic_variation",
+    "stable_paths",
+    "wiener_paths",
+]
 
 Paths = Float[np.ndarray, "paths times"]
 
@@ -52,6 +59,20 @@ def gamma_paths(draw: np.random.Generator, paths: int, *, steps: int, rate: floa
     return _summed(draw.gamma(rate * horizon / steps, size=(paths, steps)))
 
 
+def stable_paths(draw: np.random.Generator, paths: int, *, steps: int, index: float, horizon: float = 1.0) -> Paths:
+    """Symmetric stable motion, X_t of the law of t^(1/α)X₁ with E cos ξX₁ = e^(−|ξ|^α): noise with heavy tails.
+
+    `index` is α: 2 for √2 times Brownian motion, 1 for the Cauchy process. Below 2 paths jump and the variance is
+    infinite, from 1 down there is no mean either. To drive an equation by it give its increments (`np.diff`) to
+    `euler_maruyama`. h = `horizon`/`steps`. Reference: Chambers, Mallows and Stuck 1976; Sato 1999.
+    """
+    affordable(paths=(paths, steps))
+    angle, wait = draw.uniform(-np.pi / 2, np.pi / 2, (paths, steps)), draw.exponential(size=(paths, steps))
+    turned = np.sin(index * angle) / np.cos(angle) ** (1 / index)
+    unit = turned * (np.cos((1 - index) * angle) / wait) ** (1 / index - 1)
+    return _summed(unit * (horizon / steps) ** (1 / index))
+
+
 def bridge_refined(
     draw: np.random.Generator, paths: Paths, *, horizon: float = 1.0
 ) -> Float[np.ndarray, "paths finer"]:
@@ -76,4 +97,4 @@ def quadratic_variation(paths: Paths) -> Float[np.ndarray, " paths"]:
     return (np.diff(paths, axis=1) ** 2).sum(1)
 
 
-doors(__name__, steps="[1, 1e8]", rate="(0, ∞)", horizon="(0, ∞)")
+doors(__name__, steps="[1, 1e8]", rate="(0, ∞)", index="[0.1, 2]", horizon="(0, ∞)")

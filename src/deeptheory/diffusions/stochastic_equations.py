@@ -56,8 +56,8 @@ def euler_maruyama(
     """The path X ← X + b(X)h + S(X)ΔW on given Brownian increments (each of variance h), the start first.
 
     Weak order one, strong order one half where the diffusion depends on the state and one where it does not. Pure: wrap
-    it in `jit`, and in `vmap` over starts and increments. Equal increments couple equations and step sizes. Reference:
-    arora (12.1); Kloeden and Platen 1992.
+    it in `jit`, and in `vmap` over starts and increments. Equal increments couple equations and step sizes; those of
+    another process (`processes`) drive the equation by jumps. Reference: arora (12.1); Kloeden and Platen 1992.
     """
 
     def move(x: Vector, increment: Float[Array, " w"]) -> tuple[Vector, Vector]:

@@ -49,8 +49,10 @@ def soft_margin(loss: HingeRidge, *, sweeps: Annotated[int, "[1, 1e6]"] = 500) -
 
     max Σa_i − (1/2α)‖Σa_i y_i x_i‖² over 0 ≤ a_i ≤ 1/n, one coordinate after the other, so many sweeps; the weights are
     (1/α)Σa_i y_i x_i. At the optimum αw is that sum with a_i in the subdifferential of the hinge: 1/n below margin one,
-    0 above, between at one. `gap` is primal less dual value, never less than what the value is above the minimum. The
-    number of sweeps grows as α falls.
+    0 above, between at one. Sweeps near it slowly where examples of margin one point almost the same way: in the end
+    the a_i between their bounds are solved for at once, which is exact if these are the right ones, and kept if it is
+    nearer. `gap` is primal less dual value, never less than what the value is above the minimum. The number of sweeps
+    grows as α falls.
 
     Reference: handbook 4.1.2; Hsieh, Chang, Lin, Keerthi and Sundararajan 2008.
     """
@@ -71,7 +73,17 @@ def soft_margin(loss: HingeRidge, *, sweeps: Annotated[int, "[1, 1e6]"] = 500) -
 
     start = jnp.zeros(count, signed.dtype), jnp.zeros(signed.shape[1], signed.dtype)
     duals, weights = jax.lax.fori_loop(0, sweeps, sweep, start)
-    return SoftMargin(weights, duals, loss(weights) - duals.sum() + loss.ridge / 2 * weights @ weights)
+    free = (duals > 0) & (duals < most)
+    inverse = jnp.linalg.pinv(jnp.where(free[:, None], signed, 0))
+    moved = loss.ridge * inverse.T @ (inverse @ jnp.where(free, 1 - signed @ weights, 0))
+    solved = jnp.clip(duals + jnp.where(free, moved, 0), 0.0, most)
+
+    def certified(duals: Array) -> SoftMargin:
+        weights = duals @ signed / loss.ridge
+        return SoftMargin(weights, duals, loss(weights) - duals.sum() + loss.ridge / 2 * weights @ weights)
+
+    swept, exact = certified(duals), certified(solved)
+    return jax.tree.map(lambda one, other: jnp.where(exact.gap < swept.gap, one, other), exact, swept)
 
 
 doors(__name__, ridge="(0, ∞)")

@@ -154,8 +154,9 @@ def gradient_promise(run: Iterates, *, smoothness: Reals) -> tuple[Any, Any]:
     """Return how far the gradient moves in a step, and how far L-smoothness lets it: L‖x_{t+1} − x_t‖.
 
     ‖∇f(x_{t+1}) − ∇f(x_t)‖ ≤ L‖x_{t+1} − x_t‖, for the steps of any method (arora Def. 2.1.2). It breaks at the step
-    that crosses a kink, where no L serves: beside |x| or a ReLU that turns on the gradient jumps, however short the
-    step. On smooth functions it breaks where L is too small. Not for stochastic gradients, whose batch changes.
+    that crosses a kink, where no L serves: beside |x| or a ReLU that turns on the gradient jumps by some J, however
+    short the step, and a step shorter than J/L tells it. On smooth functions it breaks where L is too small. Not for
+    stochastic gradients, whose batch changes.
     """
 
     def moved(tree: Any) -> Array:

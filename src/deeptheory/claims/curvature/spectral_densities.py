@@ -225,12 +225,15 @@ def lanczos_quadratures_of_a_hessian(
     ranks = 3 + np.argmax(values[:, 2:6] - values[:, 3:7], axis=1)
     cuts = values[np.arange(len(TIMES)), ranks - 1] / 2 + values[np.arange(len(TIMES)), ranks] / 2
 
-    # All directions by those of an exact rule, turned at random; as many products as rows, which know every function.
+    # As many products as rows would know every function if they were exact. Rounding brings back large eigenvalues as
+    # copies, and what tells a step in a narrow gap from a slope comes some products later.
+    known = 2 * size
+    # All directions by those of an exact rule, turned at random.
     points, shares = direction_rule(size)
     turned = points @ np.linalg.qr(draw.standard_normal((size, size)))[0]
     seen, counted, nodes_above = [], [], []
     for curvature, at, cut in zip(curvatures, places, cuts, strict=True):
-        nodes, weights = spectral_quadratures(curvature, turned, steps=size)
+        nodes, weights = spectral_quadratures(curvature, turned, steps=known)
         seen.append(np.einsum("vj,xvj->xv", weights, bells(at, nodes)))
         counted.append(size * np.sum(weights * (nodes > cut), axis=1))
         nodes_above.append(np.mean(np.sum(nodes > cut, axis=1)))
@@ -247,14 +250,14 @@ def lanczos_quadratures_of_a_hessian(
     for own in jax.random.split(key, trials):
         starts = generator(own).standard_normal((VECTORS, size))
         for curvature, (each, vectors), cut in zip(curvatures, systems, cuts, strict=True):
-            found = spectral_density(curvature, own, probes=VECTORS, steps=size, points=PLACES, width=WIDTH)
+            found = spectral_density(curvature, own, probes=VECTORS, steps=known, points=PLACES, width=WIDTH)
             count = spectral_sum(found, cut.__lt__, size)
             told.append([[*found.density, count.value], [*found.error, count.error]])
             weights = (starts @ vectors) ** 2 / np.sum(starts**2, axis=1, keepdims=True)
             exact = weights @ np.vstack([bells(found.points, each), size * (each > cut)]).T
             true.append([exact.mean(0), exact.std(0, ddof=1) / np.sqrt(VECTORS)])
     told, true = (np.array(each).reshape(trials, len(TIMES), 2, PLACES + 1) for each in (told, true))
-    shown = [spectral_density(each, key, probes=VECTORS, steps=size) for each in (*curvatures, *layers.values())]
+    shown = [spectral_density(each, key, probes=VECTORS, steps=known) for each in (*curvatures, *layers.values())]
     along: dict[str, Any] = {"training steps": TIMES, "of": ("density at its peak", "count")}
     rounded: dict[str, Any] = dict(size=size**2, condition=size)
     return {

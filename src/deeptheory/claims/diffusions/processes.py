@@ -12,6 +12,7 @@ from deeptheory.diffusions.processes import (
     compound_poisson_paths,
     gamma_paths,
     quadratic_variation,
+    stable_paths,
     wiener_paths,
 )
 from deeptheory.foundations.randomness import generator
@@ -21,7 +22,12 @@ from deeptheory.lab.pictures import Curves, Dots, Line, Row
 
 @claim(
     items={
-        "A12.7": ("law of gamma increments", "increments are uncorrelated", "intervals without a jump"),
+        "A12.7": (
+            "law of gamma increments",
+            "increments are uncorrelated",
+            "intervals without a jump",
+            "waves of stable increments",
+        ),
         "A12.8": (
             "law of the increments",
             "covariance of two times",
@@ -31,23 +37,25 @@ from deeptheory.lab.pictures import Curves, Dots, Line, Row
         ),
     },
     says=r"Brownian motion has increments $\mathcal N(0,\delta)$, covariance $\min(s,t)$ and squared increments that "
-    r"add up to the time, with error $\sqrt{2/n}$; $|\Delta W|/\delta$ grows like $\delta^{-1/2}$. Gamma and "
-    r"compound Poisson processes have stationary independent increments too, and jump.",
+    r"add up to the time, with error $\sqrt{2/n}$; $|\Delta W|/\delta$ grows like $\delta^{-1/2}$. Gamma, compound "
+    r"Poisson and stable processes jump; of the last $\mathbb E\cos\xi\Delta X=e^{-\delta|\xi|^\alpha}$.",
     needs="paths on a grid, refined by bridges",
     symbols={
         r"\mathcal N(0,\delta)": r"the Gaussian law of mean 0 and variance $\delta$",
         "s,t": "two times",
         r"\delta": "the length of a time interval",
         "n": "the number of intervals",
-        r"\Delta W": "the increment of Brownian motion",
+        r"\Delta W,\Delta X": "increments of Brownian motion and of a stable process",
+        r"\xi": "a frequency",
+        r"\alpha": "the index of a stable process, 2 for Brownian motion",
     },
     why="Independent increments make variances add, so the variance is in proportion to time and a typical move to "
     "its root. Divided by the time it took, such a move has no limit: there is no derivative. Squared moves do not "
     "cancel; their sum is an average of many independent terms. The same axioms without Gaussian increments allow "
     "any law that can be divided into arbitrarily many equal independent parts.",
     notice="Two Brownian paths from one start wander apart; drawn sixteen times finer (lines) they look no "
-    "smoother than at the first times (dots). The gamma process only rises, and the compound Poisson process waits and "
-    "jumps: both are Lévy processes if continuity is asked in probability, not of paths.",
+    "smoother than at the first times (dots). The gamma process only rises, the compound Poisson process waits and "
+    "jumps, the stable one jumps both ways: Lévy processes if continuity is asked in probability, not of paths.",
 )
 def brownian_motion_among_levy_processes(key, *, trials: Annotated[int, Interval(ge=2000, le=400_000)] = 60000):
     random, steps = generator(key), 8
@@ -71,6 +79,11 @@ def brownian_motion_among_levy_processes(key, *, trials: Annotated[int, Interval
     fine, strides = wiener_paths(random, 400, steps=256), 4 ** np.arange(4)
     slopes = [np.abs(fine[:, stride] - fine[:, 0]) / (stride / 256) for stride in strides]
     quiet = np.sum(np.diff(jumps, axis=1)[:, 0] == 0)
+    indices, lags, waves = np.array([0.8, 1.0, 1.5]), np.array([1, 5]), np.array([0.5, 2.0])
+    stable = np.stack([stable_paths(random, trials, steps=steps, index=index) for index in indices])
+    leaps = np.stack([stable[..., 2 + each] - stable[..., 2] for each in lags], 1)
+    waited = (lags / steps)[:, None]  # index × lag × frequency
+    decay = waves ** indices[:, None, None]
     return {
         "law of the increments": Distribution(
             stats.norm.cdf(moves / np.sqrt(lag / steps)), aside={"wide": stats.norm.cdf(moves / (lag / steps))}
@@ -90,7 +103,21 @@ def brownian_motion_among_levy_processes(key, *, trials: Annotated[int, Interval
             quiet,
             trials,
             np.exp(-4.0 / steps),
-            aside={"wiener": wiener[:2], "gamma": gamma[0], "jumps": jumps[0], "times": np.append(0.0, times)},
+            aside={
+                "wiener": wiener[:2],
+                "gamma": gamma[0],
+                "jumps": jumps[0],
+                "stable": stable[-1, 0],
+                "times": np.append(0.0, times),
+            },
+        ),
+        "waves of stable increments": Law(
+            np.exp(-waited * decay),
+            np.cos(waves[:, None] * leaps[:, :, None]),
+            exact=True,
+            scale=1.0,
+            along={"index": indices, "lag": lags / steps, "frequency": waves},
+            aside={"as Brownian": np.exp(-(waited ** (indices[:, None, None] / 2)) * decay)},
         ),
     }
 
@@ -105,6 +132,11 @@ def longer_lag(evidence):
     return replace(evidence, ranks=evidence.aside["later"])
 
 
+@brownian_motion_among_levy_processes.control("scale √δ for every index", of="waves of stable increments")
+def scaled_as_brownian(evidence):
+    return replace(evidence, predicted=evidence.aside["as Brownian"])
+
+
 @brownian_motion_among_levy_processes.control("covariance of the product st", of="covariance of two times")
 def product_of_times(evidence):
     diagonal = np.diag(evidence.predicted)
@@ -113,7 +145,7 @@ def product_of_times(evidence):
 
 @brownian_motion_among_levy_processes.picture
 def paths(pieces):
-    """Two Brownian paths, refined by bridges between dots (left); a gamma and a compound Poisson process (right)."""
+    """Two Brownian paths, refined by bridges between dots (left); three processes that jump (right)."""
     aside = pieces["intervals without a jump"].aside
     times, fine, draw = aside["times"], aside["wiener"], np.random.default_rng(0)
     for _ in range(4):
@@ -122,5 +154,5 @@ def paths(pieces):
     two = [Line(f"run {i + 1}", dense, path) for i, path in enumerate(fine)]
     two += [Dots(f"run {i + 1}", times, path) for i, path in enumerate(aside["wiener"])]
     held = np.repeat(times, 2)[1:]
-    jumping = [Line(name, held, np.repeat(aside[name], 2)[:-1]) for name in ("gamma", "jumps")]
+    jumping = [Line(name, held, np.repeat(aside[name], 2)[:-1]) for name in ("gamma", "jumps", "stable")]
     return Row([Curves(two, x="time", y="position W"), Curves(jumping, x="time", y="position")])

@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from annotated_types import Interval, MinLen
+from scipy.special import digamma
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chance, Exact, Identity, Inequality, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, seen
 from deeptheory.landscapes.critical_points import is_second_order_stationary
 from deeptheory.optimization.escape import thin_slab_bound
 from deeptheory.optimization.landscapes import CubicSaddle, QuarticSaddle
@@ -115,7 +116,11 @@ def a_saddle_costs_a_logarithm(
         allowed.append(np.full(trials, size))
         bottoms.append(value[np.abs(first[:, -1]) > 1.999 * gamma / rho, -1] / unit)
         reached = np.argmax(value - base <= -unit / 3, axis=1)
-        halfway.append(np.median(reached) / np.log(gamma / (rho * STEP * tolerance / dimension**0.5)))
+        # A step grows by log(1 + ηγ), not by ηγ: a share of the time that vanishes with the tolerance. The mean of the
+        # logarithm of how far there is to go has that of u₁² in the ball in it, ψ(½) − ψ(d/2 + 1).
+        lag = np.log1p(STEP * gamma) / (STEP * gamma)
+        way = np.log(gamma / (rho * STEP * tolerance)) - (digamma(0.5) - digamma(dimension / 2 + 1)) / 2
+        halfway.append(lag * reached / way)
         pace = max(2 * enough // 150, 1)
         paths.append((value[:6, : 2 * enough : pace] / unit, np.arange(0, 2 * enough, pace) * gamma))
 
@@ -139,7 +144,7 @@ def a_saddle_costs_a_logarithm(
         "decrease where the gradient is large": Inequality(1.0, np.concatenate(drops), error=1e-9),
         "failures to fall": Chance(np.array(failures), trials, chance, along={"tolerance": tolerance}),
         "rise by the perturbation": Inequality(np.array(rises), np.array(allowed), along={"tolerance": tolerance}),
-        "time along the tolerance": Rate(tolerance, halfway, exponent=-0.5, rivals=(-1.0,)),
+        "time along the tolerance": Rate(tolerance, np.array(halfway), exponent=-0.5, rivals=(-1.0,)),
         "value at the bottom": Identity(
             np.concatenate(bottoms),
             -2 / 3,
@@ -183,9 +188,9 @@ def falls_in_units(pieces):
         for i, tolerance in enumerate(np.asarray(units.x))
         for path in aside[f"path {i}"]
     ]
-    x, y = np.asarray(units.x), np.asarray(units.y)
+    x, y = np.asarray(units.x), np.mean(units.y, axis=1)
     times = [
-        Dots("seen, over the logarithm", x, y),
+        seen("seen, over the logarithm", x, units.y),
         Line("like ε^(−1/2)", x, y[0] * np.sqrt(x[0] / x)),
         Line("like ε^(−1/2)", x, y[0] * x[0] / x, rival="like 1/ε"),
     ]
