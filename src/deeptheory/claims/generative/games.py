@@ -281,8 +281,8 @@ def two_spirals(pieces):
         )
     },
     says=r"A generator of one mode against a discriminator that picks the mode to call real has no pure equilibrium: "
-    r"with weights $p_1\ge p_2\ge\dots$ of the modes it can be made to pay $1+p_2$, and the discriminator is sure of "
-    r"$p_1$ only. Mixing closes the gap, at value $1$ and the data's law.",
+    r"with weights $p_1\ge p_2\ge\dots$ it can be made to pay $1+p_2$, the discriminator is sure of $p_1$ only. Mixing "
+    r"closes the gap, at value $1$ and the data's law.",
     needs="the identity as measuring function; at least two modes have weight",
     symbols={"p_k": "the weights of the modes in the data, largest first"},
     why=r"The payoff is $1+p_k-1\{g=k\}$ for mode $g$ made and mode $k$ called real. Against any fixed $g$ the "
