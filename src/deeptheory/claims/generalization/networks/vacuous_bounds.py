@@ -121,7 +121,7 @@ def slope(layers, inputs, labels):
 
 def twenty_steps(layers, inputs, labels):
     """Layers after twenty steps of Adam at rate 0.02 on these examples, by its definition."""
-    means, squares = [0.0] * len(layers), [0.0] * len(layers)
+    means, squares = ([np.zeros(np.shape(each)) for each in layers] for _ in range(2))
     for time in range(1, 21):
         for i, each in enumerate(slope(layers, inputs, labels)):
             means[i] = 0.9 * means[i] + 0.1 * np.asarray(each)
