@@ -271,18 +271,26 @@ def two_spirals(pieces):
 
 
 @claim(
-    items={"A16.12": ("values of the game of modes", "pairs of moves that settle it", "order of the values")},
-    says=r"A generator of one of $K$ modes against a discriminator that picks the mode to call real has no pure "
-    r"equilibrium: the generator can be made to pay $1+\frac1K$, the discriminator is sure of $\frac1K$ only. Mixing "
-    r"closes the gap, at value $1$ with all modes equally likely.",
-    needs="the identity as measuring function; data uniform on the modes",
-    symbols={"K": "the number of modes of the data"},
-    why=r"The payoff is $1+\frac1K-1\{g=k\}$ for mode $g$ made and mode $k$ called real. Against any fixed $g$ the "
+    items={
+        "A16.12": (
+            "values of the game of modes",
+            "pairs of moves that settle it",
+            "values where modes differ",
+            "lotteries where modes differ",
+            "order of the values",
+        )
+    },
+    says=r"A generator of one mode against a discriminator that picks the mode to call real has no pure equilibrium: "
+    r"with weights $p_1\ge p_2\ge\dots$ it can be made to pay $1+p_2$, the discriminator is sure of $p_1$ only. Mixing "
+    r"closes the gap, at value $1$ and the data's law.",
+    needs="the identity as measuring function; at least two modes have weight",
+    symbols={"p_k": "the weights of the modes in the data, largest first"},
+    why=r"The payoff is $1+p_k-1\{g=k\}$ for mode $g$ made and mode $k$ called real. Against any fixed $g$ the "
     "discriminator calls another mode real, and against any fixed $k$ the generator makes it: somebody always wants "
     "to move. By von Neumann's theorem lotteries over moves have one value, and it is the one at which the generator "
-    "makes the data's law.",
-    notice="The two pure values stay one apart however many modes there are; the value of mixed play lies between "
-    "them and does not depend on the number. A generator that cannot mix must chase.",
+    "makes the data's law, whatever its weights.",
+    notice="With equal weights the two pure values stay one apart however many modes there are; the value of mixed "
+    "play lies between them and does not depend on the number. A generator that cannot mix must chase.",
 )
 def games_without_equilibrium(key, *, games: Count = 12):
     modes = np.arange(2, 9)
@@ -297,7 +305,12 @@ def games_without_equilibrium(key, *, games: Count = 12):
     # What each lottery of one player guarantees is found by trying every move of the other.
     assured = np.array([(each.rows @ table).max() for each, table in zip(values, random, strict=True)])
     gained = np.array([(table @ each.columns).min() for each, table in zip(values, random, strict=True)])
-    settled = [int(pure_equilibria(table).sum()) for table in tables]
+    # At least half of an equal share: a mode of hardly any weight leaves the lotteries open.
+    weights = [(1 / k + draw.dirichlet(np.ones(k))) / 2 for k in modes]
+    uneven = [1 + p - np.eye(len(p)) for p in weights]
+    mixed = [mixed_equilibrium(table) for table in uneven]
+    settled = [int(pure_equilibria(table).sum()) for table in (*tables, *uneven)]
+    second, largest = np.array([np.sort(p)[-2:] for p in weights]).T
     saddle = pure_equilibria(tables[0] + np.array([[0.0, 0.0], [2.0, 2.0]]))
     return {
         "values of the game of modes": Identity(
@@ -307,7 +320,22 @@ def games_without_equilibrium(key, *, games: Count = 12):
             along={"value": ["pure, discriminator", "pure, generator", "mixed"], "modes": modes},
         ),
         "pairs of moves that settle it": Exact(
-            np.array([*settled, int(saddle.sum())]), np.array([*np.zeros(7, int), 1])
+            np.array([*settled, int(saddle.sum())]), np.array([*np.zeros(14, int), 1])
+        ),
+        "values where modes differ": Identity(
+            np.array([*np.array([pure_values(table) for table in uneven]).T, [each.least_loss for each in mixed]]),
+            np.array([largest, 1 + second, np.ones(7)]),
+            error=1e-8,
+            along={"value": ["pure, discriminator", "pure, generator", "mixed"], "modes": modes},
+            aside={"largest": largest},
+        ),
+        # The one lottery that makes the data's law, against calling all modes real alike.
+        "lotteries where modes differ": Identity(
+            np.concatenate([np.append(each.rows, each.columns) for each in mixed]),
+            np.concatenate([np.append(p, np.full(len(p), 1 / len(p))) for p in weights]),
+            scale=1.0,
+            error=1e-7,
+            aside={"modes": modes},
         ),
         "order of the values": Chain(
             {
@@ -329,6 +357,18 @@ def one_value(evidence):
 @games_without_equilibrium.control("a pair of moves for each mode", of="pairs of moves that settle it")
 def settled_by_modes(evidence):
     return replace(evidence, right=np.ones_like(evidence.right))
+
+
+@games_without_equilibrium.control("the largest weight for the second", of="values where modes differ")
+def best_mode_called(evidence):
+    low, _, mixed = evidence.right
+    return replace(evidence, right=np.array([low, 1 + evidence.aside["largest"], mixed]))
+
+
+@games_without_equilibrium.control("modes made all alike", of="lotteries where modes differ")
+def all_alike(evidence):
+    modes = evidence.aside["modes"]
+    return replace(evidence, right=np.repeat(1 / modes, 2 * modes))
 
 
 @games_without_equilibrium.control("no gap between pure values", of="order of the values")
