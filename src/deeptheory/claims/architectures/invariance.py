@@ -67,7 +67,7 @@ def trained(networks, images, kinds, shifted, answers, *, score, steps, rate):
 def pooled_filters_ignore_shifts(key, *, trials: Trials = 32):
     rng = generator(key)
     images, kinds = pictures(rng, 32)
-    tests, answers = pictures(rng, 64)
+    tests, answers = pictures(rng, 512)  # so many that the networks cannot all know all of them
     shifted = jnp.asarray(np.stack([np.roll(tests, (s, s), (1, 2)) for s in range(SIZE)]))
     keys = jax.random.split(key, trials)
     filters = [init_convolutional_network(k, SIZE, 1, [4], pool=1, everywhere=True, boundary="circular") for k in keys]

@@ -57,7 +57,7 @@ def trained(networks, images, labels, *, steps, rate):
     says=r"$\partial\mathcal L/\partial W$ sums what all places say, and descent $W\leftarrow W-\eta\,\partial\mathcal "
     r"L/\partial W$ finds planted filters: $W_t-W_*=(1-\eta H)^t(W_0-W_*)$, $H$ the mean product of patches. Edge "
     "filters answer to edges of their own direction only; networks that are taught directions learn such filters.",
-    needs="η below 2 over the largest eigenvalue of H; 48 networks, 200 steps",
+    needs="η below 2 over the largest eigenvalue of H; 160 networks, 200 steps",
     symbols={
         "W_t,W_*": "the filters after $t$ steps, and those that made the targets",
         r"\mathcal L": "half the mean square error over images, places and filters",
@@ -71,7 +71,7 @@ def trained(networks, images, labels, *, steps, rate):
     notice="The image with a square; the two answers, one to edges that lie and one to edges that stand; and the "
     "loss on the way to planted filters, which falls as the patches of the images say.",
 )
-def descent_finds_filters(key, *, trials: Trials = 48):
+def descent_finds_filters(key, *, trials: Trials = 160):
     rng = generator(key)
     ground = np.zeros((2, SIZE, SIZE, 1))
     ground[0, 4:], ground[1, :, 4:] = 1.0, 1.0

@@ -95,7 +95,7 @@ def histograms(pieces):
     )
 
 
-LETTERS, PERIOD, LENGTH, LAYERS, STEPS, ROWS = 6, 3, 12, 3, 250, 16
+LETTERS, PERIOD, LENGTH, LAYERS, STEPS, ROWS = 6, 3, 12, 3, 500, 16
 
 
 @jax.jit
@@ -130,8 +130,9 @@ def shuffled(rng, networks):
     r"$\langle x_i,x_j\rangle$ of equal letters rise with depth and leave those of different ones behind: clusters are "
     r"letters, and a hidden letter joins its own, by attention.",
     needs="scale: printed ALBERT XLarge v2, 24 layers of width 2048 on a page of text; here 3 layers of width 24, four "
-    "heads, 250 steps of Adam at 0.004 on words of three letters repeated four times. Width, depth, rate and steps are "
-    "those at which all of a dozen networks learnt in a first look. Means over 64 lines; four networks",
+    "heads, 500 steps of Adam at 0.004 on words of three letters repeated four times. Width, depth, rate and steps are "
+    "those at which every network learnt in a first look; half the steps leave some unfinished. Means over 64 lines; "
+    "four networks",
     symbols={
         r"x_i": "token $i$ after a layer, divided by its length",
         r"\langle x_i,x_j\rangle": "the overlap of two tokens of a line",

@@ -155,6 +155,8 @@ def decoding_reshapes_surprise(key, *, flat: Annotated[float, Interval(ge=0.05, 
     table, learnt = (table_of(source, each, start) for each in (model, additive_ngrams(counts, add=ADDED)))
     nuclei = {f"{p:g}": partial(budgeted, p=float(p)) for p in NUCLEI}
     nucleus = decoding_table(source, model, nuclei)
+    # After each word of its own: a wider nucleus also comes to other words, and some are followed by less surprise.
+    budgeted_surprise = np.array([expected_surprise(model, rule) for rule in nuclei.values()])
     perfect = written_perplexity(source, decoded_model(source, RULES["Pure Sampling"]), start, length=200)
     plain, smooth = additive_ngrams(met), additive_ngrams(met, add=ADDED)
 
@@ -208,9 +210,9 @@ def decoding_reshapes_surprise(key, *, flat: Annotated[float, Interval(ge=0.05, 
             }
             | {
                 "a narrow nucleus below human": (nucleus["0.3"], table["Human"]),
-                "a wider nucleus is more surprising": (
-                    np.array(list(nucleus.values()))[1:-1],
-                    np.array(list(nucleus.values()))[2:],
+                "a wider nucleus is more surprising after the same word": (
+                    budgeted_surprise[:-1],
+                    budgeted_surprise[1:],
                 ),
             },
             aside={

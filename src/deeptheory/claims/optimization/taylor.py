@@ -25,6 +25,23 @@ def derivatives(loss, point, directions):
     return loss(point), gradient(point), columns, jax.vmap(lambda d: loss(point + d))(directions)
 
 
+@jax.jit
+def lowest_angles(loss, point, down, other, radii):
+    """On small circles the angle from `down` to the lowest point; of a negative radius, seen across, to the highest.
+
+    By Newton's method from 0. As a function of the radius the angle is smooth through 0.
+    """
+
+    def on_circle(radius):
+        def height(angle):
+            return loss(point + radius * (jnp.cos(angle) * down + jnp.sin(angle) * other))
+
+        slope = jax.grad(height)
+        return jax.lax.fori_loop(0, 6, lambda _, angle: angle - slope(angle) / jax.grad(slope)(angle), 0.0)
+
+    return jax.vmap(on_circle)(radii)
+
+
 @claim(
     items={
         "A2.2": (
@@ -62,53 +79,51 @@ def taylor_and_the_steepest_descent(
     loss = TanhNetworkLoss(jnp.asarray(x), jnp.asarray(y), (hidden,))
     point = loss.initial(key) * 1.5
     count = len(point)
-    way = random.standard_normal(count)
-    way /= np.linalg.norm(way)
+    # Many ways, of which the worst counts: along a single one a term of the series may vanish.
+    ways = random.standard_normal((32, count))
+    ways /= np.linalg.norm(ways, axis=1, keepdims=True)
     radii = 0.02 * 0.5 ** np.arange(halvings)
-    value, gradient, hessian, along = map(np.asarray, derivatives(loss, point, radii[:, None] * way))
-    linear = along - value - radii * (gradient @ way)
-    quadratic = linear - radii**2 / 2 * (way @ hessian @ way)
+    steps = (radii[:, None, None] * ways).reshape(-1, count)
+    value, gradient, hessian, along = map(np.asarray, derivatives(loss, point, steps))
+    curvatures = np.sum(ways @ hessian * ways, 1)
+    linear = along.reshape(halvings, -1) - value - radii[:, None] * (ways @ gradient)
+    quadratic = linear - radii[:, None] ** 2 / 2 * curvatures
+    first, second = np.abs(linear).max(1), np.abs(quadratic).max(1)
 
     # A plane that holds the gradient: the loss on circles, and where it is least.
-    down, other = -gradient / np.linalg.norm(gradient), way - (way @ gradient) * gradient / (gradient @ gradient)
+    size, bent = np.linalg.norm(gradient), np.abs(hessian).max()
+    down, other = -gradient / size, ways[0] - (ways[0] @ gradient) * gradient / size**2
     other /= np.linalg.norm(other)
-    angles = np.linspace(-np.pi, np.pi, 20_001)
-    turned, circles = [], []
+    angles, shown = np.linspace(-np.pi, np.pi, 101), np.array([0.04, 0.02, 0.01])
     circle = np.cos(angles)[:, None] * down + np.sin(angles)[:, None] * other
-    for radius in (0.04, 0.02, 0.01):
-        around = np.asarray(derivatives(loss, point, jnp.asarray(radius * circle))[3])
-        least = np.argmin(around)
-        left, middle, right = around[least - 1 : least + 2]
-        between = (left - right) / (left - 2 * middle + right) / 2  # the lowest point of the parabola through three
-        turned.append((angles[least] + between * (angles[1] - angles[0])) / radius)
-        circles.append((around - value)[::200] / radius)
-    size = np.linalg.norm(gradient)
+    circles = [np.asarray(derivatives(loss, point, r * circle)[3] - value) / r for r in shown]
+    # Circles so small that the gradient outweighs the curvature: the loss has one lowest point on each.
+    least = 1e-3 * min(1.0, size / bent)
+    before, near, beyond, far = lowest_angles(loss, point, down, other, least * np.array([-2.0, -1.0, 1.0, 2.0]))
     many = random.standard_normal((20_000, 3))  # three dimensions of it, so that some directions come near
     many /= np.linalg.norm(many, axis=1, keepdims=True)
     frame = np.linalg.qr(np.stack([down, other, random.standard_normal(count)], 1))[0]
     tried = many @ frame.T @ gradient
     best = circle[np.argmin(np.abs(angles))] @ gradient
     return {
-        "error of the linear part": Rate(radii, np.abs(linear), exponent=2.0, rivals=(1.0, 3.0)),
-        "error of the quadratic part": Rate(
-            radii, np.abs(quadratic), exponent=3.0, rivals=(2.0,), aside={"linear": np.abs(linear)}
-        ),
+        "error of the linear part": Rate(radii, first, exponent=2.0, rivals=(1.0, 3.0)),
+        "error of the quadratic part": Rate(radii, second, exponent=3.0, rivals=(2.0,), aside={"linear": first}),
         "leading error of the linear part": Identity(
             linear[-1] / radii[-1] ** 2,
-            way @ hessian @ way / 2,
-            scale=np.abs(hessian).max(),
-            error=2 * np.abs(quadratic[0] / radii[0] ** 3) * radii[-1] + rounding(np.array([value])) / radii[-1] ** 2,
+            curvatures / 2,
+            scale=bent,
+            error=2 * second[0] / radii[0] ** 3 * radii[-1] + rounding(np.array([value])) / radii[-1] ** 2,
         ),
-        "symmetry of the Hessian": Identity(hessian, hessian.T, scale=np.abs(hessian).max(), size=count),
+        "symmetry of the Hessian": Identity(hessian, hessian.T, scale=bent, size=count),
         "steepest direction": Chain(
             {"no direction is steeper": (-tried, size), "this one is as steep": (size, -best)}, error=1e-9
         ),
         "turn of the best direction": Identity(
-            2 * turned[2] - turned[1],
+            (before - 8 * near + 8 * beyond - far) / (12 * least),
             -(down @ hessian @ other) / size,
-            scale=np.abs(hessian).max() / size,
-            error=abs(turned[2] - turned[1]),
-            aside={"circles": circles, "angles": angles[::200], "radii": [0.04, 0.02, 0.01]},
+            scale=bent / size,
+            error=1e-6 * bent / size,  # of differences of fourth order at steps of a thousandth
+            aside={"circles": circles, "angles": angles, "radii": shown},
         ),
     }
 
@@ -133,7 +148,7 @@ def not_turned(evidence):
 
 @taylor_and_the_steepest_descent.picture
 def remainders_and_circles(pieces):
-    """What Taylor's approximations leave over, by distance (left); the loss on circles of three radii (right)."""
+    """What Taylor's approximations leave over at worst, by distance (left); the loss on three circles (right)."""
     second, turned = pieces["error of the quadratic part"], pieces["turn of the best direction"]
     h, first = np.asarray(second.x), np.asarray(second.aside["linear"])
     left = [

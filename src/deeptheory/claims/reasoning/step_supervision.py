@@ -12,7 +12,7 @@ from deeptheory.architectures.language_models import init_language_model
 from deeptheory.architectures.token_training import train_on_tokens
 from deeptheory.foundations.bits import all_bits
 from deeptheory.foundations.randomness import generator
-from deeptheory.lab import Inequality, claim
+from deeptheory.lab import Chance, Inequality, claim
 from deeptheory.lab.pictures import Curves, Level, seen
 from deeptheory.reasoning.step_supervision import (
     lines_of_thought,
@@ -96,8 +96,9 @@ def steps_teach_the_rule(key, *, networks: Annotated[int, Interval(ge=1, le=64)]
             (1 - ends["answer only"].mean()) / 2,
             aside={"by bit": right.mean(1).T, **ends},
         ),
-        "no better than chance when they are not": Inequality(
-            ends["answer only"].mean(), 0.5, aside={"every step": right[..., -1].mean()}
+        # Right guesses are counted: refuted if more than half are shown to be right, held if less than three quarters.
+        "no better than chance when they are not": Chance(
+            at_once[..., -1].sum(), at_once[..., -1].size, 0.5, factor=1.5, aside={"every step": right[..., -1].sum()}
         ),
     }
 
@@ -109,7 +110,7 @@ def copies_for_steps(evidence):
 
 @steps_teach_the_rule.control("told every step", of="no better than chance when they are not")
 def told_every_step(evidence):
-    return replace(evidence, quantity=evidence.aside["every step"])
+    return replace(evidence, failures=evidence.aside["every step"])
 
 
 @steps_teach_the_rule.picture
