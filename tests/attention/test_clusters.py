@@ -206,3 +206,14 @@ def test_overlaps_of_given_states():
 def test_steps_are_checked(key):
     with pytest.raises(ValueError, match=r"substeps must .*, got 0"):
         token_flow(random_tokens(key, 2, 2), np.array([1.0]), 1.0, substeps=0)
+
+
+@pytest.mark.parametrize("times", [[0.0, 1.0, 5.0, 50.0], [1.0, 0.5], [0.5, -1.0]])
+def test_steps_too_long_and_times_that_turn_back_have_no_answer(key, times):
+    with pytest.raises(ValueError, match=r"^token_flow has no answer for these values"):
+        token_flow(random_tokens(key, 6, 3), np.array(times), 2.0)
+
+
+def test_with_more_steps_late_times_are_reached(key):
+    late = np.asarray(token_flow(random_tokens(key, 6, 3), np.array([0.0, 1.0, 5.0, 50.0]), 2.0, substeps=200))[-1]
+    assert np.allclose(late @ late.T, 1.0, atol=1e-9)

@@ -94,11 +94,12 @@ def _runge_kutta_step(tokens, inverse_temperature, step):
 def token_flow(
     tokens: Tokens, times: Float[AnyArray, "t"], inverse_temperature: Scalar, *, substeps: int = 16
 ) -> Float[Array, "t n d"]:
-    """Positions of the tokens at increasing times, when they start from `tokens` at time zero.
+    """Positions of the tokens, from `tokens` at time zero, at times that run away from zero, forwards or back.
 
     Classical fourth-order Runge–Kutta with `substeps` equal steps between neighbouring times and a return to the
-    sphere after each step; the error falls as the fourth power of the step. Differentiable in both modes. Steps that
-    are not short beside 1/(1 + β) do not follow the flow: above a length of 2.8 not even tokens at rest stay there.
+    sphere after each step; the error falls as the fourth power of the step. Differentiable in both modes. Steps must be
+    short beside 1/(1 + β) to follow the flow; beyond a length of 2.5, where not even tokens at rest stay there, and
+    after a time that runs back towards zero, the positions are nan.
     """
     if substeps < 1:
         raise ValueError(f"substeps must be at least 1, got {substeps}")
@@ -112,6 +113,8 @@ def token_flow(
         return tokens, tokens
 
     intervals = jnp.diff(times, prepend=jnp.zeros((1,), times.dtype)).astype(tokens.dtype)
+    astray = (jnp.abs(intervals) > 2.5 * substeps) | (intervals * jnp.sign(times[-1]) < 0)
+    intervals = jnp.where(astray, jnp.nan, intervals)
     return jax.lax.scan(advance, tokens, intervals)[1]
 
 
