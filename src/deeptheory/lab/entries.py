@@ -42,8 +42,8 @@ class Entry:
     """What is known of a claim without running it.
 
     `source` is a fingerprint of the meaning of all that the claim reaches in the package (`deeptheory.lab.reach`), and
-    of what judges it; `uses` are the functions of the rooms that it names itself, `axes` what pieces run along that do
-    not say it themselves (`deeptheory.lab.functions`).
+    of what judges it; `uses` are the public functions of the rooms that it calls, or helpers of it among the claims;
+    `axes` what pieces run along that do not say it themselves (`deeptheory.lab.functions`).
     """
 
     name: str
@@ -190,7 +190,7 @@ def claims_in(package: str = "deeptheory.claims") -> list["Claim"]:
 
 
 def fingerprints(claims: list["Claim"]) -> dict[str, tuple[str, list[str]]]:
-    """For each claim the fingerprint of what it reaches and of what judges it, and the functions it names itself."""
+    """For each claim the fingerprint of what it reaches and of what judges it, and the functions of rooms it calls."""
     from deeptheory.lab.reach import Sources  # what reads syntax takes a while to load
 
     rooms = Sources(PACKAGE, closed=("deeptheory.lab", *GUARDS))
@@ -201,7 +201,7 @@ def fingerprints(claims: list["Claim"]) -> dict[str, tuple[str, list[str]]]:
     for claim in claims:
         place = (claim.module, claim.name)
         source = hashlib.sha256(f"{judged} {rooms.meaning(place)}".encode()).hexdigest()[:16]
-        found[claim.name] = source, [f"{module}.{name}" for module, name in rooms.named_by(place)]
+        found[claim.name] = source, [f"{module}.{name}" for module, name in rooms.named_by(place, "deeptheory.claims.")]
     return found
 
 
@@ -237,18 +237,19 @@ def generate() -> dict[str, Any]:
 
     claims = claims_in()
     found = fingerprints(claims)
+    public = functions_in(PACKAGE, without=(*FACES, "claims", "lab"))
+    offered = {f"{each.module}.{each.name}" for each in public}
     fields = {}
     for claim in claims:
         start, end = _lines(claim, claims)
         entry = Entry(
             **declared(claim),
-            uses=found[claim.name][1],
+            uses=[each for each in found[claim.name][1] if each in offered],
             axes=axis_words(textwrap.dedent(inspect.getsource(claim.function))),
             source=found[claim.name][0],
             lines=(start, end),
         )
         fields[claim.name] = asdict(entry)
-    public = functions_in(PACKAGE, without=(*FACES, "claims", "lab"))
     return {"claims": fields, "functions": [astuple(each) for each in public]}
 
 

@@ -72,11 +72,11 @@ class Sources:
         """A fingerprint of modules, whole."""
         return _fingerprint(each for module in sorted(modules) for each in self._whole(module))
 
-    def named_by(self, start: Place) -> list[Place]:
-        """The functions and classes of other modules that a name, or a helper beside it, names itself."""
-        beside = [each for each in self.reached(start) if each.module == start[0]]
-        found = {other for each in beside for chain in each.names for other in self._named(each.module, chain)}
-        return sorted(other.place for other in found if other.function and other.module != start[0])
+    def named_by(self, start: Place, within: str) -> list[Place]:
+        """What a name calls in other packages than its own, by itself or through a helper inside its own."""
+        inside = [each for each in self.reached(start) if each.module.startswith(within)]
+        found = {other for each in inside for chain in each.names for other in self._named(each.module, chain)}
+        return sorted(other.place for other in found if other.function and not other.module.startswith(within))
 
     # Walking -------------------------------------------------------------------------------------------------------
 
