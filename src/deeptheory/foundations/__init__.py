@@ -5,6 +5,7 @@
 - `balls`: the volume of a ball in any dimension.
 - `binomial`: exact confidence limits of a probability from counts (Clopper and Pearson 1934).
 - `bits`: all strings of so many bits: subsets, coalitions, rows of signs.
+- `callbacks`: what a NumPy function finds out about traced arrays, in double precision on any thread.
 - `concentration`: concentration of sums of independent variables: the classical tail bounds, and the exact tails they
   are held against.
 - `cross_entropy`: softmax and cross-entropy from the logits, for one label, soft labels and two classes.

@@ -19,6 +19,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
 from deeptheory.foundations.arrays import AnyArray
+from deeptheory.foundations.callbacks import asked
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import followed
 from deeptheory.foundations.margin_losses import EXPONENTIAL, LOGISTIC, MarginLoss
@@ -102,12 +103,9 @@ def _active_set(points: np.ndarray) -> np.ndarray:
 
 
 def _traced_margin(points: Array) -> MaxMargin:
-    active = jax.pure_callback(
-        lambda known: _active_set(np.asarray(known, np.float64)),
-        jax.ShapeDtypeStruct(points.shape[:1], bool),
-        lax.stop_gradient(points),  # which points bear ŵ does not change under a small change of them
-        vmap_method="sequential",
-    )
+    # Which points bear ŵ does not change under a small change of them.
+    kind = jax.ShapeDtypeStruct(points.shape[:1], bool)
+    active = asked(lambda known: _active_set(np.asarray(known, np.float64)), kind, points)
     system = jnp.where(active[:, None] & active, points @ points.T, jnp.eye(len(points)))
     duals = jnp.where(active.any(), jnp.linalg.solve(system, active.astype(points.dtype)), jnp.nan)
     vector = duals @ points
