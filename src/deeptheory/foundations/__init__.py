@@ -14,7 +14,7 @@
 - `entropies`: entropy and relative entropy of laws on a finite set.
 - `filters`: estimators that act on the singular values of a design: filters, and the matrices they make.
 - `flows`: differential equations: by equal steps under `jit`, `vmap` and `grad`, or on the host in double precision,
-  with an end to patience.
+  with an end to patience, stiff ones with derivatives.
 - `guards`: doors: a number outside the range a formula is true for is refused in one sentence that names it and the
   range.
 - `hermite`: hermite polynomials: the basis of functions of a standard normal.
