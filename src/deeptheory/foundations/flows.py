@@ -136,7 +136,7 @@ def stiff_flow(
     *parameters: Any,
     tolerance: float,
     absolute: float,
-    jacobian: Callable[..., Any] | None = None,
+    jacobian: Callable[..., Any],
     steps: int = 256,
 ) -> Any:
     """Return the solution of dy/dt = velocity(t, y, *parameters), y(times[0]) = `start`, however stiff, traced or not.
@@ -153,9 +153,8 @@ def stiff_flow(
     precision = {"rtol": tolerance, "atol": absolute, "method": "LSODA"}
 
     def of_host(times: np.ndarray, start: np.ndarray, parameters: tuple, at: np.ndarray | None) -> Any:
-        bend = None if jacobian is None else lambda t, y: jacobian(t, y, *parameters)
         begin, end = float(times.min()), float(times.max())
-        known = precision | {"jac": bend, "t_eval": at}
+        known = precision | {"jac": lambda t, y: jacobian(t, y, *parameters), "t_eval": at}
         return _integrated(lambda t, y: velocity(t, y, *parameters), begin, end, start, known)
 
     def values(start: np.ndarray, times: np.ndarray, *parameters: Any) -> np.ndarray:

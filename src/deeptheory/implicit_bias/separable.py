@@ -235,8 +235,8 @@ def logarithmic_flow(
         points = jnp.asarray(signed_points)
         log_weight = jnp.log(1 / len(points) if weight is None else weight)
         begin = jnp.zeros(points.shape[1]) if start is None else start
-        precision = {"tolerance": tolerance, "absolute": tolerance / 100}
-        return stiff_flow(velocity, begin, log_times, points, log_weight, jacobian=jacobian, **precision)
+        least, given = tolerance / 100, (begin, log_times, points, log_weight)
+        return stiff_flow(velocity, *given, jacobian=jacobian, tolerance=tolerance, absolute=least)
     points = np.asarray(signed_points, np.float64)
     log_weight = -np.log(len(points)) if weight is None else np.log(weight)
     begin = np.zeros(points.shape[1]) if start is None else np.asarray(start, np.float64)
