@@ -110,6 +110,14 @@ def test_the_derivative_of_the_flow_by_differences_and_where_it_ends(loss):
     np.testing.assert_allclose(change[-1] / times[-1], vector, atol=1e-3 * np.abs(vector).max())
 
 
+def test_a_flow_that_ends_is_not_followed_for_ever():
+    points = np.array([[1.0, 0.5], [-1.0, 0.2], [0.3, -1.0]])
+    early = logarithmic_flow(points, np.array([0.0, 5.0, 30.0]))
+    np.testing.assert_allclose(np.exp(-points @ early[-1]) @ points, 0, atol=1e-8)
+    with pytest.raises(ValueError, match="not linearly separable"):
+        logarithmic_flow(points, np.array([0.0, 500.0]))
+
+
 def test_flows_of_many_data_sets_at_once_and_what_cannot_be_followed_is_nan():
     sets, times = np.stack([separable(seed, n=8, d=3) for seed in range(2)]), np.array([0.0, 20.0])
     found = jax.jit(jax.vmap(lambda points: logarithmic_flow(points, times)))(sets)

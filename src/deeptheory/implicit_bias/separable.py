@@ -242,7 +242,7 @@ def logarithmic_flow(
     begin = np.zeros(points.shape[1]) if start is None else np.asarray(start, np.float64)
     precision = {"tolerance": tolerance, "absolute": tolerance / 100}
     known = {"points": points, "log_weight": log_weight}
-    return followed(
+    path = followed(
         partial(velocity, **known),
         float(log_times[0]),
         begin,
@@ -251,6 +251,9 @@ def logarithmic_flow(
         jacobian=partial(jacobian, **known),
         **precision,
     )
+    if not (np.isfinite(path).all() or _active_set(points).any()):
+        raise ValueError("the points are not linearly separable through the origin: their flow ends before this time")
+    return path
 
 
 @partial(jax.jit, static_argnames="loss")
