@@ -102,12 +102,79 @@ def test_columns_that_are_equal_are_named():
     ]
 
 
-def test_levels_may_be_traced_and_data_may_not():
+def test_levels_may_be_traced():
     path = l1_path(DESIGN, LABELS)
     levels = np.array([path.levels[:2].mean(), path.levels[3:5].mean()])
     np.testing.assert_allclose(jax.jit(lambda at: path_at(path, at))(levels), path_at(path, levels), rtol=1e-12)
     slopes = jax.jvp(lambda at: path_at(path, at), (levels,), (np.ones(2),))[1]
     pieces = np.diff(path.weights, axis=0) / np.diff(path.levels)[:, None]
     np.testing.assert_allclose(slopes, pieces[[0, 3]], rtol=1e-10, atol=1e-12)
-    with pytest.raises(TypeError, match="l1_path needs values, and labels is traced"):
+
+
+@pytest.mark.parametrize("follow", [l1_path, lars_path, stagewise_path])
+@pytest.mark.parametrize("shape", [(8, 20), (12, 5)])
+def test_the_derivative_of_a_path_in_data_and_labels_by_differences(follow, shape):
+    random = np.random.default_rng(4)
+    given = random.standard_normal(shape) @ (np.eye(shape[1]) + 0.5), random.standard_normal(shape[0])
+    sides, known = tuple(random.standard_normal(each.shape) for each in given), follow(*given)
+    breaks = len(known.levels) + 2
+
+    def followed(*each):
+        return follow(*each, breaks=breaks)
+
+    found, change = jax.jit(lambda *each: jax.jvp(followed, each, sides))(*given)
+    ahead, behind = (followed(*(a + step * b for a, b in zip(given, sides, strict=True))) for step in (1e-6, -1e-6))
+    for each, moved, after, before, host in zip(found, change, ahead, behind, known, strict=True):
+        np.testing.assert_allclose(each[: len(host)], host, atol=1e-11)
+        np.testing.assert_allclose(each[len(host) :], [host[-1]] * 2, atol=1e-11)
+        np.testing.assert_allclose(moved, (after - before) / 2e-6, rtol=1e-5, atol=1e-6)
+
+
+def test_the_derivative_of_the_path_that_turns_back_by_hand():
+    """λ₁ = 6 = x₂ᵀy, and at λ₂ = 2 the first column, whose correlation is x₁ᵀy − (x₁ᵀx₂/8)(x₂ᵀy − λ), comes to −λ."""
+    slopes = jax.jacobian(lambda labels: l1_path(TURNING, labels, breaks=4).levels)(TURNED)
+    first, second = TURNING[:, 0], TURNING[:, 1]
+    share = first @ second / (second @ second)
+    side = np.sign(first @ TURNED - share * (second @ TURNED - 2))
+    by_hand = (first - share * second) / (side - share)
+    sizes = np.array([np.sign(second @ TURNED) * second, by_hand, np.zeros(2), np.zeros(2)])
+    np.testing.assert_allclose(slopes, sizes, atol=1e-14)
+    # At the end two columns are left, which fit any labels near these.
+    ends = jax.jacobian(lambda labels: l1_path(TURNING, labels, breaks=4).weights[-1])(TURNED)
+    np.testing.assert_allclose(TURNING @ ends, np.eye(2), atol=1e-13)
+
+
+def test_the_optimal_value_changes_with_data_and_labels_by_the_envelope():
+    """The derivative of min ½‖Xw − y‖² + λ‖w‖₁ is the residual in y, its product with w in X, and ‖w‖₁ in λ."""
+    level = 0.4
+
+    def least(design, labels, level):
+        w = path_at(l1_path(design, labels, breaks=20), level[None])[0]
+        return ((design @ w - labels) ** 2).sum() / 2 + level * abs(w).sum()
+
+    slopes = jax.jit(jax.grad(least, argnums=(0, 1, 2)))(DESIGN, LABELS, np.array(level))
+    w = cvxpy.Variable(20)
+    objective = cvxpy.sum_squares(DESIGN @ w - LABELS) / 2 + level * cvxpy.norm1(w)
+    cvxpy.Problem(cvxpy.Minimize(objective)).solve(solver=cvxpy.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12)
+    rest = DESIGN @ w.value - LABELS
+    for slope, exact in zip(slopes, (np.outer(rest, w.value), -rest, np.abs(w.value).sum()), strict=True):
+        np.testing.assert_allclose(slope, exact, atol=3e-5)
+
+
+def test_paths_of_many_labels_at_once_and_those_that_are_not_found_are_nan():
+    labels = np.stack([LABELS, 2 * LABELS, RNG.standard_normal(8)])
+    many = jax.jit(jax.vmap(lambda y: l1_path(DESIGN, y, breaks=24)))(labels)
+    for levels, weights, y in zip(*many, labels, strict=True):
+        known = l1_path(DESIGN, y, breaks=24)
+        np.testing.assert_allclose(levels, known.levels, atol=1e-11)
+        np.testing.assert_allclose(weights, known.weights, atol=1e-11)
+    short = jax.jit(lambda y: l1_path(DESIGN, y, breaks=5))(LABELS)
+    tied = jax.jit(lambda y: l1_path(np.array([[1.0, 1.0], [2.0, 2.0]]), y, breaks=5))(np.ones(2))
+    assert all(np.isnan(each).all() for each in (*short, *tied))
+
+
+def test_how_many_breakpoints_there_may_be_is_asked_for():
+    with pytest.raises(TypeError, match="breaks must say how many breakpoints the path may have"):
         jax.grad(lambda labels: l1_path(DESIGN, labels).levels.sum())(LABELS)
+    with pytest.raises(ValueError, match="breaks must be at least the 9 breakpoints of the path, got 8"):
+        l1_path(DESIGN, LABELS, breaks=8)

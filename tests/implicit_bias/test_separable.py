@@ -76,9 +76,58 @@ def test_max_margins_of_many_data_sets_at_once():
     assert np.isnan(found.vector[3]).all()  # x and −x: not separable
 
 
-def test_a_flow_on_the_host_refuses_what_is_traced():
-    with pytest.raises(TypeError, match="logarithmic_flow needs values, and signed_points is traced"):
-        jax.grad(lambda x: logarithmic_flow(x, np.array([0.0, 1.0])).sum())(TOY)
+def test_the_derivative_of_the_flow_of_one_point_has_its_closed_form():
+    """ẇ = weight·x e^(−xw): e^(xw) = e^(xw₀) + weight·x²(t − t₀)."""
+
+    def exact(point, log_times, start, weight):
+        grown = jnp.exp(log_times) - jnp.exp(log_times[0])
+        return jnp.log(jnp.exp(point * start) + weight * point**2 * grown) / point
+
+    def followed(point, log_times, start, weight):
+        return logarithmic_flow(point[None, None], log_times, start=start[None], weight=weight)[:, 0]
+
+    given = np.array(1.3), np.array([-1.0, 0.5, 4.0, 30.0, 600.0]), np.array(0.4), 0.2
+    for slope, by_hand in zip(*(jax.jacobian(f, argnums=(0, 1, 2, 3))(*given) for f in (followed, exact)), strict=True):
+        np.testing.assert_allclose(slope, by_hand, rtol=1e-8, atol=1e-8)
+    bends = [jax.jacfwd(jax.grad(lambda x, f=f: f(x, *given[1:])[2]))(given[0]) for f in (followed, exact)]
+    np.testing.assert_allclose(bends[0], bends[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("loss", [EXPONENTIAL, LOGISTIC])
+def test_the_derivative_of_the_flow_by_differences_and_where_it_ends(loss):
+    random, times = np.random.default_rng(1), np.array([0.0, 1.0, 7.0, 1e6])
+    given, sides = (separable(2), np.zeros(5)), (random.standard_normal((30, 5)), random.standard_normal(5))
+
+    def followed(points, start):
+        return logarithmic_flow(points, times, start=start, loss=loss)
+
+    found, change = jax.jit(lambda *each: jax.jvp(followed, each, sides))(*given)
+    np.testing.assert_allclose(found, followed(*given), rtol=1e-12)
+    ahead, behind = (followed(*(a + step * b for a, b in zip(given, sides, strict=True))) for step in (1e-5, -1e-5))
+    np.testing.assert_allclose(change, (ahead - behind) / 2e-5, rtol=1e-5, atol=1e-5)
+    # w = ŵ log t + O(1), in its derivative too.
+    vector = jax.jvp(lambda points: max_margin(points).vector, given[:1], sides[:1])[1]
+    np.testing.assert_allclose(change[-1] / times[-1], vector, atol=1e-3 * np.abs(vector).max())
+
+
+def test_a_flow_that_ends_is_not_followed_for_ever():
+    points = np.array([[1.0, 0.5], [-1.0, 0.2], [0.3, -1.0]])
+    early = logarithmic_flow(points, np.array([0.0, 5.0, 30.0]))
+    np.testing.assert_allclose(np.exp(-points @ early[-1]) @ points, 0, atol=1e-8)
+    with pytest.raises(ValueError, match="not linearly separable"):
+        logarithmic_flow(points, np.array([0.0, 500.0]))
+
+
+def test_flows_of_many_data_sets_at_once_and_what_cannot_be_followed_is_nan():
+    sets, times = np.stack([separable(seed, n=8, d=3) for seed in range(2)]), np.array([0.0, 20.0])
+    found = jax.jit(jax.vmap(lambda points: logarithmic_flow(points, times)))(sets)
+    for path, points in zip(found, sets, strict=True):
+        np.testing.assert_allclose(path, logarithmic_flow(points, times), rtol=1e-12)
+    assert np.isnan(jax.jit(lambda points: logarithmic_flow(points, np.array([0.0, 1e300])))(TOY)[-1]).all()
+    with pytest.raises(TypeError, match="loss must compute with NumPy on NumPy arrays"):
+        jax.jit(lambda x: logarithmic_flow(x, times, loss=EXPONENTIAL._replace(log_slope=lambda m: -jnp.asarray(m))))(
+            TOY
+        )
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -9,6 +9,7 @@ from deeptheory.claims.regularization.autoencoder import descent_ends
 from deeptheory.foundations.randomness import generator
 from deeptheory.landscapes.critical_points import inertia
 from deeptheory.regularization import autoencoder, catalogue, masks
+from deeptheory.regularization.autoencoder import equalizing_turn
 
 pytestmark = pytest.mark.slow
 
@@ -219,3 +220,22 @@ def test_a_turn_takes_two_columns_that_are_there():
     np.testing.assert_allclose(turned[0, 1] - 0.0, 2.0**-25.5 * 1.0, rtol=1e-12)
     with pytest.raises(ValueError, match="rank ≤ width"):
         catalogue.lifted_curvature(np.array([2.0, 1.0]), 3, 2, 1.0)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_the_turn_that_equalizes_by_hand(side):
+    """‖u₁‖² = 4, ‖u₂‖² = 1, u₁ᵀu₂ = ±2: tan 2θ = 3/4, so sin θ = √0.1; the column between them stays out of it."""
+    weights = np.array([[0.0, 2.0, side * 1.0], [1.5, 0.0, 0.0]])
+    longest, shortest, sine = equalizing_turn(weights, 10.0)
+    assert (longest, shortest) == (1, 2)
+    np.testing.assert_allclose(sine, -side * 0.1**0.5, rtol=1e-12)
+    # A way of 0.1 is a chord of the circle of radius √5.
+    half = np.arcsin(0.1 / 2 / 5**0.5)
+    np.testing.assert_allclose(equalizing_turn(weights, 0.1)[2], -side * np.sin(2 * half), rtol=1e-12)
+
+
+def test_the_turn_of_orthogonal_equal_and_vanishing_columns():
+    np.testing.assert_allclose(equalizing_turn(np.diag([2.0, 1.0]), 10.0)[2], -(0.5**0.5), rtol=1e-12)
+    np.testing.assert_allclose(equalizing_turn(np.diag([2.0, 0.0]), 10.0)[2], -(0.5**0.5), rtol=1e-12)
+    assert equalizing_turn(np.eye(2), 10.0)[2] == 0
+    assert equalizing_turn(np.zeros((2, 2)), 10.0)[2] == 0

@@ -5,6 +5,7 @@
 - `balls`: the volume of a ball in any dimension.
 - `binomial`: exact confidence limits of a probability from counts (Clopper and Pearson 1934).
 - `bits`: all strings of so many bits: subsets, coalitions, rows of signs.
+- `callbacks`: what a NumPy function finds out about traced arrays, in double precision on any thread.
 - `concentration`: concentration of sums of independent variables: the classical tail bounds, and the exact tails they
   are held against.
 - `cross_entropy`: softmax and cross-entropy from the logits, for one label, soft labels and two classes.
@@ -13,7 +14,7 @@
 - `entropies`: entropy and relative entropy of laws on a finite set.
 - `filters`: estimators that act on the singular values of a design: filters, and the matrices they make.
 - `flows`: differential equations: by equal steps under `jit`, `vmap` and `grad`, or on the host in double precision,
-  with an end to patience.
+  with an end to patience, stiff ones with derivatives.
 - `guards`: doors: a number outside the range a formula is true for is refused in one sentence that names it and the
   range.
 - `hermite`: hermite polynomials: the basis of functions of a standard normal.

@@ -2,9 +2,9 @@
 
 `flow` takes a given number of Runge–Kutta steps, is one compiled loop and goes through `jit`, `vmap` and `grad`: for
 training through a flow, and for many flows at once. `followed` leaves the steps to SciPy, stiff methods among them,
-and ends with the error asked for or in one sentence: for reference solutions. diffrax has both and more; importing and
-compiling a solver of it takes seconds, more than most claims take in all, and neither steps that adapt under `grad` nor
-its other methods are needed here.
+and ends with the error asked for or in one sentence: for reference solutions. `stiff_flow` has the values of the
+second and derivatives like the first. diffrax has all and more; importing and compiling a solver of it takes seconds,
+more than most claims take in all.
 """
 
 from collections.abc import Callable
@@ -17,12 +17,23 @@ from jax import lax
 from jaxtyping import Float
 
 from deeptheory.foundations.arrays import AnyArray
+from deeptheory.foundations.callbacks import asked
 from deeptheory.foundations.guards import inside, numeric
 
-__all__ = ["flow", "followed"]
+__all__ = ["flow", "followed", "stiff_flow"]
 
 EVALUATIONS = 50_000
 """of the velocity, after which a flow is given up; a flow that its method is made for takes a tenth of them"""
+
+ROOT = 6**0.5
+RADAU = np.array(
+    [
+        [(88 - 7 * ROOT) / 360, (296 - 169 * ROOT) / 1800, (-2 + 3 * ROOT) / 225],
+        [(296 + 169 * ROOT) / 1800, (88 + 7 * ROOT) / 360, (-2 - 3 * ROOT) / 225],
+        [(16 - ROOT) / 36, (16 + ROOT) / 36, 1 / 9],
+    ]
+)
+"""the method of Radau with three stages, of order five and stable at any stiffness; its rows sum to its times"""
 
 
 def flow(
@@ -88,11 +99,19 @@ def followed(
     needs one, and may be rough: only how fast its equations are solved depends on it. A flow that is too stiff for
     the method, or too long, ends in an error, not in an endless run.
     """
-    from scipy.integrate import solve_ivp
-
     times = np.asarray(times, float)
     if not (np.isfinite(times).all() and times[0] >= begin and (np.diff(times) > 0).all()):
         raise ValueError(f"times must be finite and increase from {begin:.6g} on, got {times}")
+    if times[-1] == begin:
+        return np.array([start], float)
+    least = tolerance if absolute is None else absolute
+    precision = {"method": method, "rtol": tolerance, "atol": least, "jac": jacobian, "t_eval": times}
+    return _integrated(velocity, begin, float(times[-1]), start, precision).y.T
+
+
+def _integrated(velocity: Callable, begin: float, end: float, start: np.ndarray, precision: dict[str, Any]) -> Any:
+    from scipy.integrate import solve_ivp
+
     patience = iter(range(EVALUATIONS))
 
     def patient(t: float, y: np.ndarray) -> Any:
@@ -100,16 +119,88 @@ def followed(
             raise ArithmeticError(f"the flow is too stiff or too long to be followed beyond time {t:.6g}")
         return velocity(t, y)
 
-    if times[-1] == begin:
-        return np.array([start], float)
-    least = tolerance if absolute is None else absolute
-    known: dict[str, Any] = {} if jacobian is None else {"jac": jacobian}
+    known = {name: value for name, value in precision.items() if value is not None}
     # A trial step that is going to be rejected may overflow; the solver then shortens it.
     with np.errstate(over="ignore", invalid="ignore"):
-        path = solve_ivp(
-            patient, (begin, float(times[-1])), start, method, t_eval=times, rtol=tolerance, atol=least, **known
-        )
-    if not (path.success and np.size(path.t) == times.size):
+        path = solve_ivp(patient, (begin, end), start, **known)
+    if not (path.success and np.size(path.t) >= np.size(known.get("t_eval", path.t))):
         reached = path.t[-1] if len(path.t) else begin
         raise ArithmeticError(f"the flow could not be followed beyond time {reached:.6g}: {path.message}")
-    return path.y.T
+    return path
+
+
+def stiff_flow(
+    velocity: Callable[..., Any],
+    start: Float[AnyArray, " n"],
+    times: Float[AnyArray, " time"],
+    *parameters: Any,
+    tolerance: float,
+    absolute: float,
+    jacobian: Callable[..., Any],
+    steps: int = 256,
+) -> Any:
+    """Return the solution of dy/dt = velocity(t, y, *parameters), y(times[0]) = `start`, however stiff, traced or not.
+
+    Values are those of LSODA on the host. The derivative in start, times and parameters, to any order, solves the
+    equation linearized along the solution, δ̇ = (∂f/∂y)δ + (∂f/∂p)ṗ, by the method of Radau of order five on `steps`
+    steps, which lie as close to each other as those of LSODA. `velocity` and `jacobian`, as for `followed`, compute
+    with NumPy on NumPy arrays and with JAX on those of JAX. A flow that cannot be followed is nan.
+
+    Reference: Hairer and Wanner 1996, Solving Ordinary Differential Equations II, IV.5 and IV.8.
+    """
+    times = jnp.asarray(times)
+    kind = jnp.result_type(float, times, start, *parameters)
+    precision = {"rtol": tolerance, "atol": absolute, "method": "LSODA"}
+
+    def of_host(times: np.ndarray, start: np.ndarray, parameters: tuple, at: np.ndarray | None) -> Any:
+        begin, end = float(times.min()), float(times.max())
+        known = precision | {"jac": lambda t, y: jacobian(t, y, *parameters), "t_eval": at}
+        return _integrated(lambda t, y: velocity(t, y, *parameters), begin, end, start, known)
+
+    def values(start: np.ndarray, times: np.ndarray, *parameters: Any) -> np.ndarray:
+        once, back = np.unique(times, return_inverse=True)
+        try:
+            return of_host(times, start, parameters, once).y.T[back]
+        except ArithmeticError:
+            return np.full((len(times), len(start)), np.nan)
+
+    def between(start: np.ndarray, times: np.ndarray, *parameters: Any) -> np.ndarray:
+        try:
+            path = of_host(times, start, parameters, None).t
+        except ArithmeticError:
+            return np.full(steps - 1, times[0])
+        return np.interp(np.linspace(0, len(path) - 1, steps + 1)[1:-1], np.arange(len(path)), path)
+
+    @jax.custom_jvp
+    def path(start: Any, times: Any, *parameters: Any) -> Any:
+        shape = jax.ShapeDtypeStruct((len(times), len(start)), kind)
+        return asked(values, shape, start, times, *parameters)
+
+    @path.defjvp
+    def _(given: tuple, changes: tuple) -> tuple[Any, Any]:
+        (start, times, *parameters), (first, later, *pushed) = given, changes
+        inner = asked(between, jax.ShapeDtypeStruct((steps - 1,), kind), *given)
+        nodes = jnp.sort(jnp.concatenate([times, inner]))
+        lengths = jnp.diff(nodes)
+        stages = nodes[:-1, None] + lengths[:, None] * RADAU.sum(1)
+        seen = path(start, jnp.concatenate([times, stages.ravel()]), *parameters)
+        found, along = seen[: len(times)], seen[len(times) :].reshape(*stages.shape, -1)
+
+        def linear(t: Any, y: Any) -> tuple[Any, Any]:
+            push = jax.jvp(lambda *each: velocity(t, y, *each), tuple(parameters), tuple(pushed))[1]
+            return jax.jacobian(velocity, 1)(t, y, *parameters), push
+
+        def step(change: Any, piece: tuple) -> tuple[Any, Any]:
+            length, bend, push = piece
+            blocks = jnp.einsum("ij,jkl->ikjl", length * RADAU, bend).reshape(push.size, push.size)
+            right = length * RADAU @ (bend @ change + push)
+            moved = jnp.linalg.solve(jnp.eye(push.size) - blocks, right.ravel()).reshape(push.shape)
+            return change + moved[-1], change + moved[-1]
+
+        begin = first - velocity(times[0], start, *parameters) * later[0]
+        swept = lax.scan(step, begin, (lengths, *jax.vmap(jax.vmap(linear))(stages, along)))[1]
+        slopes = jax.vmap(lambda t, y: velocity(t, y, *parameters))(times, found)
+        moved = jnp.vstack([begin, swept])[jnp.searchsorted(nodes, times)]
+        return found, moved + slopes * later[:, None]
+
+    return path(*(jnp.asarray(each, kind) for each in (start, times, *parameters)))

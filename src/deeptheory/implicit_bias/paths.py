@@ -3,23 +3,32 @@
 All three are piecewise linear. At every point the correlations cⱼ = xⱼᵀ(y − Xw) of some columns are largest in size,
 equal to a level λ, and only these columns move. They differ in what the moving columns do: in LARS their correlations
 fall together; on the ℓ1 path also a weight that comes to zero stops; in stagewise descent a weight may only move in
-the direction of its own correlation. On the host, in double precision, from data that are known: how many breakpoints
-there are depends on them.
+the direction of its own correlation. On the host, in double precision, since how many breakpoints there are depends on
+the data.
 
-`design` is X, one example a row.
+Under `jit`, `vmap` and `grad` too, if `breaks` says how many breakpoints there may be: which column moves, and which
+one ends each piece, is found on the host; how far is computed again in JAX, and differentiated by X and y to any order.
+The path then has `breaks` breakpoints, its end at λ = 0 repeated; one that needs more, and one that is not found, is
+nan. Where two columns reach the level together the path has a kink in the data, and the derivative is that of one side.
+
+`design` is X, one example a row; `breaks` the length of the arrays returned, by default that of the path.
 
 Reference: arora Ch. 8 Example 1; Efron, Hastie, Johnstone and Tibshirani 2004.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.core import Tracer
+from jax.scipy.linalg import solve_triangular
 from jaxtyping import Bool, Float
 
 from deeptheory.foundations.arrays import AnyArray
+from deeptheory.foundations.callbacks import asked
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["PiecewisePath", "l1_path", "lars_path", "path_at", "rises_monotonely", "stagewise_path"]
@@ -28,11 +37,14 @@ __all__ = ["PiecewisePath", "l1_path", "lars_path", "path_at", "rises_monotonely
 class PiecewisePath(NamedTuple):
     """A path that is linear between breakpoints: levels λ from the largest correlation down to 0, and the weights."""
 
-    levels: Float[np.ndarray, " breaks"]
-    weights: Float[np.ndarray, "breaks d"]
+    levels: Float[AnyArray, "*batch breaks"]
+    weights: Float[AnyArray, "*batch breaks d"]
 
 
-def l1_path(design: Float[AnyArray, "n d"], labels: Float[AnyArray, " n"]) -> PiecewisePath:
+Breaks = Annotated[int | None, "[2, 1e6]"]
+
+
+def l1_path(design: Float[AnyArray, "n d"], labels: Float[AnyArray, " n"], *, breaks: Breaks = None) -> PiecewisePath:
     """Return the minimizers of ½‖Xw − y‖² + λ‖w‖₁ for all λ ≥ 0, by their breakpoints.
 
     The homotopy of Osborne, Presnell and Turlach: between breakpoints the signs do not change and w is linear in λ; a
@@ -41,18 +53,20 @@ def l1_path(design: Float[AnyArray, "n d"], labels: Float[AnyArray, " n"]) -> Pi
 
     Reference: arora Ch. 8 Example 1; Efron, Hastie, Johnstone and Tibshirani 2004.
     """
-    return _followed(design, labels, _together, crossing=False)
+    return _path(design, labels, breaks, _together, crossing=False)
 
 
-def lars_path(design: Float[AnyArray, "n d"], labels: Float[AnyArray, " n"]) -> PiecewisePath:
+def lars_path(design: Float[AnyArray, "n d"], labels: Float[AnyArray, " n"], *, breaks: Breaks = None) -> PiecewisePath:
     """Return the path of least-angle regression: like the ℓ1 path, but a weight may pass through zero and stays active.
 
     Reference: Efron, Hastie, Johnstone and Tibshirani 2004.
     """
-    return _followed(design, labels, _together, crossing=True)
+    return _path(design, labels, breaks, _together, crossing=True)
 
 
-def stagewise_path(design: Float[AnyArray, "n d"], labels: Float[AnyArray, " n"]) -> PiecewisePath:
+def stagewise_path(
+    design: Float[AnyArray, "n d"], labels: Float[AnyArray, " n"], *, breaks: Breaks = None
+) -> PiecewisePath:
     """Return the path of greedy coordinate descent on ½‖Xw − y‖² in the limit of infinitesimal steps.
 
     Of the columns whose correlation is largest those move that keep it so, each in the direction of its correlation's
@@ -61,7 +75,7 @@ def stagewise_path(design: Float[AnyArray, "n d"], labels: Float[AnyArray, " n"]
 
     Reference: arora Ch. 8 Example 1; Hastie, Taylor, Tibshirani and Walther 2007.
     """
-    return _followed(design, labels, _within_the_cone, crossing=True)
+    return _path(design, labels, breaks, _within_the_cone, crossing=True)
 
 
 class _Columns:
@@ -92,13 +106,13 @@ class _Columns:
 
     def equal_fall(self, signs: np.ndarray) -> np.ndarray:
         """(X_AᵀX_A)⁻¹s, the move along which all active correlations fall at rate one."""
-        from scipy.linalg import solve_triangular
+        import scipy.linalg
 
         if self.dependent:
             raise ArithmeticError(f"column {self.active[-1]} is a combination of the columns that move already")
         square = self.r[: len(self.active)]
-        first = solve_triangular(square, signs, trans=1, check_finite=False)
-        return solve_triangular(square, first, check_finite=False)
+        first = scipy.linalg.solve_triangular(square, signs, trans=1, check_finite=False)
+        return scipy.linalg.solve_triangular(square, first, check_finite=False)
 
     def predicted(self, move: np.ndarray) -> np.ndarray:
         """X_A times a move, by its factors: to gather the columns would copy them at every breakpoint."""
@@ -107,10 +121,14 @@ class _Columns:
 
     def idle_move(self) -> np.ndarray:
         """A move of dependent columns that changes no prediction, the last of them by one."""
-        from scipy.linalg import solve_triangular
+        import scipy.linalg
 
         others = len(self.active) - 1
-        return np.append(-solve_triangular(self.r[:others, :others], self.r[:others, -1]), 1.0)
+        return np.append(-scipy.linalg.solve_triangular(self.r[:others, :others], self.r[:others, -1]), 1.0)
+
+
+Direction = Callable[[_Columns, np.ndarray, np.ndarray], tuple[np.ndarray, list[int]]]
+"""the move of the active columns, by the signs of all correlations and the last move, and the columns it lets go"""
 
 
 def _together(columns: _Columns, signs: np.ndarray, move: np.ndarray) -> tuple[np.ndarray, list[int]]:
@@ -141,20 +159,86 @@ def _within_the_cone(columns: _Columns, signs: np.ndarray, move: np.ndarray) -> 
     raise ArithmeticError("columns that tie go round in circles: the direction of the stagewise path was not found")
 
 
+class _Piece(NamedTuple):
+    """What is decided at a breakpoint: who moves, with the signs of their correlations, and what will end the move."""
+
+    columns: Any
+    signs: Any
+    stop: Any  # the column that ends it, -1 where the level comes to 0
+    side: Any  # the sign with which that column joins, 0 if its weight comes to zero
+
+
+def _path(design: Any, labels: Any, breaks: int | None, direction: Direction, *, crossing: bool) -> PiecewisePath:
+    if isinstance(design, Tracer) or isinstance(labels, Tracer):
+        if breaks is None:
+            raise TypeError("breaks must say how many breakpoints the path may have, where design or labels is traced")
+        return _replayed(design, labels, breaks, direction, crossing=crossing)
+    path = _followed(np.asarray(design, float), np.asarray(labels, float), direction, crossing=crossing)[0]
+    if breaks is None:
+        return path
+    if (more := breaks - len(path.levels)) < 0:
+        raise ValueError(f"breaks must be at least the {len(path.levels)} breakpoints of the path, got {breaks}")
+    return PiecewisePath(np.pad(path.levels, (0, more)), np.pad(path.weights, ((0, more), (0, 0)), mode="edge"))
+
+
+def _replayed(design: Any, labels: Any, breaks: int, direction: Direction, *, crossing: bool) -> PiecewisePath:
+    """The path again from what was decided along it, each move by its equation."""
+    design, labels = jnp.asarray(design), jnp.asarray(labels)
+    kind, most = jnp.result_type(float, design, labels), min(design.shape)
+
+    def decided(design: np.ndarray, labels: np.ndarray) -> _Piece:
+        columns, signs = np.full((breaks - 1, most), -1), np.zeros((breaks - 1, most))
+        stop, side = np.full(breaks - 1, -1), np.full(breaks - 1, np.nan)
+        try:
+            pieces = _followed(np.asarray(design, float), np.asarray(labels, float), direction, crossing=crossing)[1]
+        except ArithmeticError:
+            return _Piece(columns, signs, stop, side)
+        if len(pieces) < breaks:
+            side[:] = 0
+            for i, piece in enumerate(pieces):
+                columns[i, : len(piece.columns)], signs[i, : len(piece.columns)] = piece.columns, piece.signs
+                stop[i], side[i] = piece.stop, piece.side
+        return _Piece(columns, signs, stop, side)
+
+    def shape(*sizes: int, dtype: Any = kind) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct((breaks - 1, *sizes), dtype)
+
+    shapes = _Piece(shape(most, dtype=np.int32), shape(most), shape(dtype=np.int32), shape())
+    pieces = asked(decided, shapes, design, labels)
+
+    def move(now: tuple, piece: _Piece) -> tuple:
+        (level, weights), moves = now, piece.columns >= 0
+        # Places that nobody takes get a column of their own, so that what moves has full rank.
+        active = jnp.where(moves, design[:, piece.columns], 0)
+        upper = jnp.linalg.qr(jnp.vstack([active, jnp.diag(jnp.where(moves, 0, jnp.ones_like(level)))]), mode="r")
+        change = solve_triangular(upper, solve_triangular(upper, piece.signs, trans=1))
+        stop = design[:, piece.stop]
+        behind, closing = stop @ (labels - design @ weights), stop @ (active @ change)
+        joins, stops = piece.side != 0, (piece.side == 0) & (piece.stop >= 0)
+        meets = (level - piece.side * behind) / jnp.where(joins, 1 - piece.side * closing, 1)
+        zero = -weights[piece.stop] / jnp.where(stops, (piece.columns == piece.stop) @ change, 1)
+        stride = jnp.where(joins, meets, jnp.where(stops, zero, level))
+        weights = weights.at[piece.columns].add(jnp.where(moves, stride * change, 0))
+        now = level - stride, weights
+        return now, now
+
+    begin = jnp.max(jnp.abs(design.T @ labels)), jnp.zeros(design.shape[1], kind)
+    levels, weights = lax.scan(move, begin, pieces)[1]
+    found = ~jnp.isnan(pieces.side[0])
+    whole = jnp.append(begin[0], levels), jnp.vstack([begin[1], weights])
+    return PiecewisePath(*(jnp.where(found, each, jnp.nan) for each in whole))
+
+
 def _followed(
-    design: Float[AnyArray, "n d"],
-    labels: Float[AnyArray, " n"],
-    direction: Callable[[_Columns, np.ndarray, np.ndarray], tuple[np.ndarray, list[int]]],
-    *,
-    crossing: bool,
-) -> PiecewisePath:
+    design: np.ndarray, labels: np.ndarray, direction: Direction, *, crossing: bool
+) -> tuple[PiecewisePath, list[_Piece]]:
     """Follow a path from its first column to level 0; without `crossing` a weight that comes to zero leaves."""
-    design, labels = np.asarray(design, float), np.asarray(labels, float)
     correlation = design.T @ labels
     weights, level = np.zeros(len(correlation)), float(np.max(np.abs(correlation)))
     levels, passed, rounding = [level], [weights.copy()], 1e-13 * level
     columns, move = _Columns(design, int(np.argmax(np.abs(correlation)))), np.zeros(1)
     gone: list[int] = []
+    pieces: list[_Piece] = []
     most = 100 * (sum(design.shape) + 1)
     while level > 0:
         if len(levels) > most:
@@ -182,27 +266,32 @@ def _followed(
         weights[columns.active] += stride * move
         correlation = correlation - stride * slopes
         level -= stride
-        gone = []
+        moved, gone, stop, side = list(columns.active), [], -1, 0.0
         if level and stride == stops.min():
-            gone = [columns.leave(int(np.argmin(stops)))]
+            stop = columns.leave(int(np.argmin(stops)))
+            gone = [stop]
             weights[gone] = 0.0
         elif level:
-            columns.join(int(np.argmin(meets.min(0))))
+            stop = int(np.argmin(meets.min(0)))
+            side = 1.0 - 2.0 * np.argmin(meets[:, stop])
+            columns.join(stop)
             move = np.append(move, 0.0)
+        pieces.append(_Piece(moved, signs[moved], stop, side))
         correlation[columns.active] = level * np.sign(correlation[columns.active])
         levels.append(level)
         passed.append(weights.copy())
-    return PiecewisePath(np.array(levels), np.array(passed))
+    return PiecewisePath(np.array(levels), np.array(passed)), pieces
 
 
 def path_at(path: PiecewisePath, levels: Float[AnyArray, " k"]) -> Float[AnyArray, "k d"]:
     """Return the weights at given levels λ ≥ 0, between breakpoints by straight lines; zero above the first.
 
-    Levels may be traced, and differentiated by; the path itself is that of known data.
+    Levels and path may be traced, and differentiated by.
     """
-    order = np.argsort(path.levels, kind="stable")
-    xp, at = (jnp, levels) if isinstance(levels, Tracer) else (np, np.asarray(levels, float))
-    return xp.stack([xp.interp(at, path.levels[order], column[order]) for column in path.weights.T], axis=1)
+    xp = jnp if any(isinstance(each, Tracer) for each in (levels, *path)) else np
+    at, known, weights = (xp.asarray(each, float) for each in (levels, *path))
+    order = xp.argsort(known, stable=True)
+    return xp.stack([xp.interp(at, known[order], column[order]) for column in weights.T], axis=1)
 
 
 def rises_monotonely(path: PiecewisePath) -> Bool[np.ndarray, " d"]:

@@ -53,17 +53,20 @@ def adaboost_is_steepest_descent(
     answers[0], answers[1] = 1.0, -1.0  # so that no learner is always right, or always wrong
     run = adaboost(answers, rounds=12)
     votes = np.vstack([np.zeros(learners), run.votes])
-    chosen, steps, found, losses = [], [], [], [float(points)]
-    for before, after in pairwise(votes):
-        gradient = -np.exp(-answers @ before) @ answers
-        chosen.append(int(np.flatnonzero(np.asarray(steepest_step(gradient, norm=1)))[0]))
-        along = np.eye(learners)[chosen[-1]]
+    chosen, edges = np.asarray(run.chosen), np.asarray(run.edges)
+    slopes, steepest, steps, found, losses = [], [], [], [], [float(points)]
+    for k, (before, after) in enumerate(pairwise(votes)):
+        gradient, along = -np.exp(-answers @ before) @ answers, np.eye(learners)[chosen[k]]
+        # Slopes and not indices: of two learners with equal edges rounding picks one.
+        slopes.append(np.sign(edges[k]) * gradient @ along)
+        step = np.asarray(steepest_step(gradient, norm=1))
+        steepest.append(gradient @ step / np.abs(step).sum())
         line = lambda s, at=before, e=along: np.log(np.exp(-answers @ (at + s * e)).sum())  # noqa: E731
         least: Any = minimize_scalar(line, bounds=(-5, 5), method="bounded", options={"xatol": 1e-10})
         found.append(least.x)
-        steps.append((after - before)[chosen[-1]])
+        steps.append((after - before)[chosen[k]])
         losses.append(float(np.exp(-answers @ after).sum()))
-    ratio, edges = np.diff(np.log(losses)), np.asarray(run.edges)
+    ratio = np.diff(np.log(losses))
     grid = np.linspace(-0.6, 1.2, 60)
     curves = [[line(s, votes[k], np.eye(learners)[chosen[k]]) for s in grid] for k in (0, 1, 2)]
     aside = {"grid": grid, "curves": np.array(curves), "edges": edges}
@@ -79,7 +82,7 @@ def adaboost_is_steepest_descent(
         short.append(1 - margins / best)
         rival.append(np.abs(margins - largest_margin(table).margin) / np.maximum(margins, largest_margin(table).margin))
     return {
-        "learner of each round": Exact(np.array(chosen), np.asarray(run.chosen)),
+        "learner of each round": Identity(np.array(slopes), np.array(steepest), scale=points, error=1e-11),
         # A parabola's bottom is found to the root of rounding.
         "exact step of each round": Identity(np.array(steps), np.array(found), error=1e-6, scale=1.0, aside=aside),
         "loss of each round": Identity(ratio, np.log1p(-(edges**2)) / 2, scale=1.0, error=1e-11),

@@ -77,10 +77,10 @@ def initial_scale_decides_the_norm(
         # The slowest mode falls like exp(−8α²t) at first.
         times = np.append(np.linspace(0, 1.5, 16), 40.0) / (8 * scale**2)
         start = np.full(columns, scale)
-        theta = reparametrized_flow(squares_apart, loss, (start, -start), times)
+        theta = reparametrized_flow(squares_apart, loss, (start, -start), times, rtol=1e-11)
         u, v = theta[:, :columns], theta[:, columns:]
         ways.append(u**2 - v**2)
-        mirrored.append(mirror_flow(hypentropy(float(scale)), loss, np.zeros(columns), times))
+        mirrored.append(mirror_flow(hypentropy(float(scale)), loss, np.zeros(columns), times, rtol=1e-11))
         rivals.append(mirror_flow(hypentropy(float(scale) / 2**0.5), loss, np.zeros(columns), times))
         products.append(u * v)
         metrics.append([4 * (u**2 + v**2), 4 * np.sqrt(ways[-1] ** 2 + 4 * scale**4)])
