@@ -6,8 +6,6 @@ must reach the same share of fooled images. Certification is ours only: 100 imag
 the forward passes of as many images alone; the draws are shared by the images, so that noise costs next to nothing.
 """
 
-import os
-import sys
 import tempfile
 import time
 from functools import partial
@@ -18,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from benchmarks.harness import Contender, Peer, compare, machine, threads
+from benchmarks.harness import Contender, Peer, compare, machine, mnist_file, threads
 from deeptheory.architectures.feature_maps import correlate_images, init_convolution
 from deeptheory.foundations.cross_entropy import label_cross_entropy
 from deeptheory.robustness.attacks import ascend
@@ -30,10 +28,7 @@ MAPS = (16, 32)
 
 
 def mnist():
-    path = Path(os.environ.get("DEEPTHEORY_DATA", ".")) / "mnist.npz"
-    if not path.exists():
-        sys.exit(f"no MNIST at {path}: name the folder of mnist.npz in DEEPTHEORY_DATA")
-    held = np.load(path)
+    held = np.load(mnist_file())
     rows = {name: held[name].reshape(len(held[name]), -1).astype(np.float32) / 255 for name in ("x_train", "x_test")}
     return rows["x_train"], held["y_train"].astype(np.int32), rows["x_test"], held["y_test"].astype(np.int32)
 

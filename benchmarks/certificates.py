@@ -1,6 +1,6 @@
 """Self-certified networks on MNIST: a risk bound from the training images alone, the test images looked at afterwards.
 
-`python benchmarks/certificates.py [mnist.npz] [free wide learnt binary]…`; the file may also lie in the folder that
+`python -m benchmarks.certificates [mnist.npz] [free wide learnt binary]…`; the file may also lie in the folder that
 DEEPTHEORY_DATA names. A network is drawn afresh for every answer; what is certified is its chance of error, 0–1 loss.
 Each certificate holds with probability 0.965: 0.025 is left for the bound, divided among 64 priors, 0.01 for the
 training risk, which is sampled. What makes the posterior (rate, loss, epochs) costs nothing, since the bound holds for
@@ -16,7 +16,6 @@ import sys
 import time
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -24,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from benchmarks.harness import mnist_file, refuse
 from deeptheory.foundations.binomial import clopper_pearson_upper
 from deeptheory.generalization.pac_bayes.bounds import maurer_budget, pac_bayes_kl
 from deeptheory.generalization.pac_bayes.gaussian_posteriors import (
@@ -54,10 +54,7 @@ SHARP = partial(softmax_error, sharpness=1.0)
 
 def mnist(path=None):
     """Images and labels for training, then those for testing."""
-    path = path or Path(os.environ.get("DEEPTHEORY_DATA", ".")) / "mnist.npz"
-    if not Path(path).exists():
-        sys.exit(f"no MNIST at {path}: give the path of mnist.npz, or its folder in DEEPTHEORY_DATA")
-    data = np.load(path)
+    data = np.load(mnist_file(path))
     return [data[name] for name in ("x_train", "y_train", "x_test", "y_test")]
 
 
@@ -302,7 +299,7 @@ def main(*arguments):
     chosen = [each for each in arguments if each in PARTS] or list(PARTS)
     paths = [each for each in arguments if each not in PARTS]
     if len(paths) > 1:
-        sys.exit(f"one file at most, and parts from {', '.join(PARTS)}; got {' '.join(paths)}")
+        refuse(f"one file at most, and parts from {', '.join(PARTS)}; got {' '.join(paths)}")
     data = mnist(*paths)
     machine = f"{platform.machine()}, {os.cpu_count()} cores, jax {jax.__version__}"
     print(f"{machine}. Each certificate holds with probability 0.965,")

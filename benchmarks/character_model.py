@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.harness import Contender, Peer, compare, timed
+from benchmarks.harness import Contender, Peer, compare, needed, timed
 from deeptheory.architectures.language_models import LanguageModel, init_language_model
 from deeptheory.architectures.pretrained import gpt2_arrays
 from deeptheory.language.alphabets import alphabet_of, symbol_numbers
@@ -34,9 +34,7 @@ PATH = Path(os.environ.get("DEEPTHEORY_TEXT", Path(__file__).parents[2] / "share
 @cache
 def corpus() -> tuple[np.ndarray, np.ndarray, int]:
     """The text as numbers, what is held out of it, and how many characters there are."""
-    if not PATH.exists():
-        raise SystemExit(f"a text is needed at {PATH}; DEEPTHEORY_TEXT may name another")
-    text = PATH.read_text()
+    text = needed(PATH, "name the file of a text in DEEPTHEORY_TEXT").read_text()
     alphabet = alphabet_of(text)
     numbers = symbol_numbers(text, alphabet)
     return numbers[:-HELD_OUT], numbers[-HELD_OUT:], len(alphabet)

@@ -10,7 +10,6 @@ from that of 300 steps in double precision is the same with and without. `python
 large network on 60,000 images and says which share of the card's measured matrix product it reaches.
 """
 
-import os
 import sys
 import tempfile
 import time
@@ -23,17 +22,14 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from benchmarks.harness import Contender, Peer, compare
+from benchmarks.harness import Contender, Peer, compare, mnist_file
 from deeptheory.curvature import extreme_eigenpairs, hessian, spectral_density
 
 WIDTHS, IMAGES, PAIRS, PROBES, STEPS = (784, 120, 60, 10), 2000, 10, 5, 50
 
 
 def images(count):
-    path = Path(os.environ.get("DEEPTHEORY_DATA", ".")) / "mnist.npz"
-    if not path.exists():
-        sys.exit(f"no MNIST at {path}: name the folder of mnist.npz in DEEPTHEORY_DATA")
-    held = np.load(path)
+    held = np.load(mnist_file())
     x = held["x_train"][:count].reshape(count, -1).astype(np.float32) / 255
     return x, held["y_train"][:count].astype(np.int32)
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -150,6 +150,23 @@ def environment(name: str) -> Path:
             subprocess.run([str(python), "-m", "pip", "install", "--quiet", "--no-deps", "-r", str(alone)], check=True)
         (folder / ".ready").touch()
     return python
+
+
+def refuse(sentence: str) -> NoReturn:
+    """End with one sentence and status 2, as the commands do with bad input."""
+    print(sentence, file=sys.stderr)
+    sys.exit(2)
+
+
+def needed(path: Path, remedy: str) -> Path:
+    """A file that a benchmark reads, refused with the remedy where there is none."""
+    return path if path.is_file() else refuse(f"no file {path}: {remedy}")
+
+
+def mnist_file(named: str | None = None) -> Path:
+    """MNIST: the file that is named, or mnist.npz in the folder that DEEPTHEORY_DATA names."""
+    path = Path(named) if named else Path(os.environ.get("DEEPTHEORY_DATA", ".")) / "mnist.npz"
+    return needed(path, "name the folder of mnist.npz in DEEPTHEORY_DATA")
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:

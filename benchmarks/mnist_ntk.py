@@ -1,6 +1,6 @@
 """Exact tangent-kernel regression on all of MNIST, in double precision, on one accelerator.
 
-`python benchmarks/mnist_ntk.py mnist.npz` needs JAX and NumPy alone. The kernel never exists in one piece: its lower
+`python -m benchmarks.mnist_ntk [mnist.npz]` needs JAX and NumPy alone. The kernel never exists in one piece: its lower
 triangle is a grid of square tiles, and the Cholesky factorization overwrites them tile by tile, which halves the
 memory and keeps every array far below 2³¹ entries, where one 60,000 × 60,000 factorization would not be.
 """
@@ -16,6 +16,7 @@ import numpy as np
 
 jax.config.update("jax_enable_x64", True)
 
+from benchmarks.harness import mnist_file  # noqa: E402
 from deeptheory.kernels.layers.activations import Relu  # noqa: E402
 from deeptheory.kernels.layers.combinators import serial  # noqa: E402
 from deeptheory.kernels.layers.dense import Dense  # noqa: E402
@@ -118,8 +119,8 @@ def warm(x, targets):
     jax.block_until_ready(between(jnp.concatenate(x[:1])[:2000], x[0]) @ weights[0])
 
 
-def main(path, samples=60_000):
-    data = np.load(path)
+def main(path=None, samples=60_000):
+    data = np.load(mnist_file(path))
     images, labels, tests, answers = (data[name] for name in ("x_train", "y_train", "x_test", "y_test"))
     images, tests = (a.reshape(len(a), -1).astype(np.float64) / 255 for a in (images[:samples], tests))
     labels, count = labels[:samples], samples // TILE
@@ -169,4 +170,4 @@ def main(path, samples=60_000):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *(int(each) for each in sys.argv[2:]))
+    main(*sys.argv[1:2], *(int(each) for each in sys.argv[2:]))

@@ -76,6 +76,17 @@ def test_the_adversarial_risk_lies_between_an_attack_and_intervals():
         assert more.clean < more.at_least < more.at_most
 
 
+def test_intervals_of_one_layer_are_exact_where_no_coordinate_moves_both_outputs_alike():
+    above, below = np.array([0.7, -0.4, 0.2]), np.array([-0.1, 0.3, -0.9])
+    for rows, exact in (([above, below], True), ([above, -below], False)):
+        weights = np.stack(rows)
+        gaps = ((weights[1 - LABELS] - weights[LABELS]) * POINTS).sum(1)
+        worst = np.logaddexp(0, gaps + 0.2 * np.abs(weights[0] - weights[1]).sum()).mean()
+        found = adversarial_risk([(weights, np.zeros(2))], POINTS, LABELS, Threat(0.2))
+        assert found.at_least == pytest.approx(worst)
+        assert (found.at_most == pytest.approx(worst)) == exact and found.at_most > worst - 1e-12
+
+
 def test_outputs_stay_inside_their_intervals():
     layers = [
         (RNG.standard_normal((5, 3)), RNG.standard_normal(5)),

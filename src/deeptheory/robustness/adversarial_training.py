@@ -106,7 +106,8 @@ def adversarial_risk(
 
     `layers` are weights and biases of f = W_L·relu(… relu(W₁x + b₁) …) + b_L. From below by projected sign ascent, from
     above by interval arithmetic (`interval_logits`): wide for deep networks that were not trained for it, exact for a
-    linear one with two labels. Reference: lucchi eq. 12.13.
+    linear one with two labels whose weights have the same sign in no coordinate, so that one move is worst for both.
+    Reference: lucchi eq. 12.13.
     """
     low, high = interval_logits(layers, inputs, threat)
     rows, labels = np.arange(len(labels)), np.asarray(labels)
