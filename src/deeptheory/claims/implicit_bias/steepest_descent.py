@@ -40,11 +40,13 @@ def well_borne(key, count, dimension):
 
     A direction settles at the rate of the smallest share: with one of a thousandth it takes a thousand times as long.
     """
-    for draw in counting(2):
-        points = wide_apart(jax.random.fold_in(key, draw), count, dimension)
+
+    def borne(points):
         shares = (largest_margin(points, norm=norm).weights for norm in NORMS)
-        if all(each[each > PROGRAMME].min() > 0.15 / dimension for each in shares):
-            return points
+        return all(each[each > PROGRAMME].min() > 0.15 / dimension for each in shares)
+
+    drawn = (wide_apart(jax.random.fold_in(key, draw), count, dimension) for draw in counting(2))
+    return next(filter(borne, drawn))
 
 
 def exponential_loss(points, w):

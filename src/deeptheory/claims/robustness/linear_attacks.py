@@ -73,7 +73,7 @@ def worst_perturbations_of_linear_classifiers(
     def lost(z):
         return -signs * (z @ weights + bias)
 
-    pace = 60.0 * epsilon / np.linalg.norm(weights)  # the gradient is y·w: each step goes far beyond every ball
+    pace = 60.0 * epsilon / float(np.linalg.norm(weights))  # the gradient is y·w: each step goes far beyond every ball
     found = [
         ascend(lost, x, Threat(float(r), p), steps=30, direction=as_it_is, step_size=pace).values
         for r, p in zip(radii, ORDERS, strict=True)
