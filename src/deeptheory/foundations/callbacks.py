@@ -2,6 +2,7 @@
 
 JAX may run a callback on a thread of its own, which does not know that the caller switched to double precision by
 `jax.enable_x64`, and rounds what goes in and out to single precision. So numbers of 64 bits travel as pairs of 32.
+Reference: the documentation of `jax.pure_callback`, JAX 2024.
 """
 
 from collections.abc import Callable
