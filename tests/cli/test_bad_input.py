@@ -51,7 +51,7 @@ BAD = [
     (("report", ""), "a file or folder must have a name, got ''"),
     (
         ("report", "/dev/null/pages"),
-        "the pages cannot be written: /dev/null/pages cannot be written to: /dev/null is no",
+        "the pages cannot be written: /dev/null/pages cannot be written to: /dev/null: Not",
     ),
     (("tour", "--out", __file__), "is a file; a report needs a folder of its own"),
     (("tour", "--out", " "), "a file or folder must have a name, got ' '"),

@@ -40,8 +40,10 @@ def refuse_unfit(folder: Path) -> None:
     folder = Path(folder).expanduser().resolve()
     refuse_foreign(folder)
     nearest = next(each for each in folder.parents if each.exists())
-    if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
-        raise ValueError(f"{folder} cannot be written to: {nearest} is no folder that can")
+    try:  # what a file system allows is known only by asking it
+        tempfile.TemporaryDirectory(dir=nearest).cleanup()
+    except OSError as problem:
+        raise ValueError(f"{folder} cannot be written to: {nearest}: {problem.strerror}") from None
 
 
 def refuse_foreign(folder: Path) -> None:
