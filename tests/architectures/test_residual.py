@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import jaxtyping
 import numpy as np
 import pytest
 import scipy.signal
@@ -154,6 +155,12 @@ def test_resnet9_as_printed_has_six_and_a_half_million_numbers_and_takes_32_to_6
         shape(printed, 31, 31)
     with pytest.raises(ValueError, match="at least 8 × 8, got 7 × 32"):
         shape(everywhere, 7, 32)
+
+
+def test_resnet9_takes_images_in_a_batch(key, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as users call it
+    with pytest.raises(ValueError, match=r"x must have shape \(images, rows, columns, channels\), got \(32, 32, 3\)"):
+        init_resnet9(key, 3, 4, width=1)(np.zeros((32, 32, 3)))
 
 
 def test_the_head_of_a_new_resnet9_keeps_the_size_of_its_features(key):

@@ -99,6 +99,8 @@ class ResNet9(eqx.Module):
         return self.res2[1](self.res2[0](out)) + out
 
     def __call__(self, x: Batch) -> Float[Array, "n classes"]:
+        if np.ndim(x) != 4:
+            raise ValueError(f"x must have shape (images, rows, columns, channels), got {np.shape(x)}")
         if min(x.shape[1:3]) < 8:
             raise ValueError(f"images must be at least 8 × 8, got {x.shape[1]} × {x.shape[2]}")
         maps = self.maps(x)
