@@ -89,7 +89,10 @@ def clusters_wait_before_they_merge(
     law, equal = (np.stack([merging_speed(levels, part, beta) for beta in cold]) for part in (share, 0.5))
     # Each temperature has its clock, on which the predicted time is one.
     clocks = np.array([merging_time(target, overlap, share, beta) for beta in cold])
-    ends = together(np.repeat(groups[:1], len(cold), 0), cold, np.ones(1), clocks)[0]
+    # Beside them, pairs on the clock of the wait in the cold, whose next term is missing.
+    clocks = np.concatenate([clocks, [waiting_time(overlap, share, beta) for beta in cold]])
+    ends = together(np.repeat(groups[:1], 2 * len(cold), 0), np.tile(cold, 2), np.ones(1), clocks)[0]
+    ends, waited = np.sum(ends[:, 0] * ends[:, -1], -1).reshape(2, -1)
     colder = np.array([20.0, 40.0, 80.0, 160.0])
     waits = np.array([merging_time(target, overlap, share, b) / waiting_time(overlap, share, b) for b in colder])
 
@@ -102,12 +105,12 @@ def clusters_wait_before_they_merge(
             speeds, law, scale=1.0, size=small + large, aside={"equal shares": equal}
         ),
         "overlap at the predicted time": Identity(
-            np.sum(ends[:, 0] * ends[:, -1], -1),
+            ends,
             np.full(len(cold), target),
             scale=1.0,
             # The solver's tolerance a step, added up over the wait.
             error=1e-4,
-            aside={"start": np.array(overlap)},
+            aside={"after the wait in the cold": waited},
         ),
         "wait in the cold": Limit(colder, np.abs(waits - 1), order=1.0, aside={"waits": waits}),
         "clusters at the end": Exact(
@@ -129,9 +132,9 @@ def equal_shares(evidence):
     return replace(evidence, right=evidence.aside["equal shares"])
 
 
-@clusters_wait_before_they_merge.control("overlap 1 at that time", of="overlap at the predicted time")
-def merged_by_then(evidence):
-    return replace(evidence, right=np.ones_like(evidence.right))
+@clusters_wait_before_they_merge.control("the wait in the cold at every β", of="overlap at the predicted time")
+def coldest(evidence):
+    return replace(evidence, left=evidence.aside["after the wait in the cold"])
 
 
 @clusters_wait_before_they_merge.control("twice that wait", of="wait in the cold")

@@ -103,11 +103,12 @@ def spans_traces_and_orders(key, *, trials: Trials = 40):
     roots = rng.integers(-2, 3, (trials, 4))
     found = [spectrum(with_eigenvalues(rng, each).astype(float)) for each in roots]
     ones, others = ([(s + s.T).astype(float) for s in rng.integers(-2, 3, (trials, 3, 3))] for _ in range(2))
-    raised = [a + 4 * np.eye(3) * (i % 3) for i, a in enumerate(ones)]
-    larger = [without_negative_minors(a - b) for a, b in zip(raised, others, strict=True)]
-    sorted_ = [
-        bool((np.linalg.eigvalsh(a) >= np.linalg.eigvalsh(b) - 1e-9).all()) for a, b in zip(raised, others, strict=True)
-    ]
+    # Lowered, left and raised, so that every relation occurs; one matrix is compared with itself.
+    raised = [others[0], *(a + 4 * np.eye(3) * (i % 5 - 2) for i, a in enumerate(ones[1:]))]
+    compared = [pair for a, b in zip(raised, others, strict=True) for pair in ((a, b), (b, a))]
+    larger = [without_negative_minors(a - b) for a, b in compared]
+    sorted_ = [bool((np.linalg.eigvalsh(a) >= np.linalg.eigvalsh(b) - 1e-9).all()) for a, b in compared]
+    relations = [loewner_order(a, b).relation for a, b in zip(raised, others, strict=True)]
     sums = [-int(characteristic_polynomial(a.astype(float))[1]) for a in squares]
     pairs = rng.integers(-4, 5, (trials, 2, 2))
     pairs[cross(pairs[:, 0], pairs[:, 1]) == 0] = [[3, 1], [1, 2]]  # in place of parallel ones
@@ -135,9 +136,10 @@ def spans_traces_and_orders(key, *, trials: Trials = 40):
             aside={"multiplicity": np.array([each.algebraic[0] for each in found])},
         ),
         "which matrix is larger": Exact(
-            np.array([loewner_order(a, b).relation in ("≽", "=") for a, b in zip(raised, others, strict=True)]),
-            np.array(larger),
-            aside={"one by one": np.array(sorted_)},
+            np.array([[each in ("≽", "="), each in ("≼", "=")] for each in relations]),
+            np.reshape(larger, (-1, 2)),
+            along={"pair": np.arange(trials), "relation": ["≽", "≼"]},
+            aside={"one by one": np.reshape(sorted_, (-1, 2))},
         ),
     }
 

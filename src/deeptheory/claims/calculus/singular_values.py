@@ -9,6 +9,9 @@ from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Trials, claim
 from deeptheory.lab.pictures import Dots, Line, Plane, Row, Stack
 
+SIGNED = np.array([3.0, -2.0, 1.2, -0.5])
+"""eigenvalues of symmetric matrices, up to a tenth"""
+
 
 @claim(
     items={
@@ -17,17 +20,21 @@ from deeptheory.lab.pictures import Dots, Line, Plane, Row, Stack
             "singular values",
             "bases of the column space",
             "sum of rank-one parts",
+            "symmetric matrices",
         ),
         "L1.21": "vectors are mapped to vectors",
     },
     says=r"$A=UDV^\top$ maps $v_i$ to $\sigma_iu_i$, and $A^\top$ maps $u_i$ back to $\sigma_iv_i$; $\sigma_i^2$ are "
     r"the eigenvalues of $A^\top A$. The first $\mathrm{rank}(A)$ columns of $U$ are a basis of the column space, and "
-    r"$A=\sum_{i\le r}\sigma_iu_iv_i^\top$.",
-    needs="real 5 × 4 matrices of rank 2, with the vectors of NumPy's decomposition",
+    r"$A=\sum_{i\le r}\sigma_iu_iv_i^\top$. If $A=A^\top$, then $\sigma_i=|\lambda_i|$ and "
+    r"$u_i=\mathrm{sign}(\lambda_i)v_i$.",
+    needs="real 5 × 4 matrices of rank 2, with the vectors of NumPy's decomposition; symmetric 4 × 4 matrices with "
+    "eigenvalues of both signs and of different size",
     symbols={
         r"u_i,\ v_i": "columns of the orthogonal matrices $U$ and $V$, the singular vectors",
         r"\sigma_i": "singular values, the diagonal of $D$, largest first",
         r"r": "the rank of $A$, the number of singular values that are not zero",
+        r"\lambda_i": "the eigenvalues of a symmetric $A$, those of largest size first",
     },
     why=r"$A^\top A$ is symmetric, so it has orthonormal eigenvectors $v_i$; their images are orthogonal again, since "
     r"$\langle Av_i,Av_j\rangle=\langle v_i,A^\top Av_j\rangle$, and have length $\sigma_i$. Where $\sigma_i=0$ the "
@@ -48,6 +55,10 @@ def singular_vectors(key, *, trials: Trials = 16):
     size = np.linalg.norm(matrices, axis=(1, 2))[:, None, None]
     # A rank-one sum from the eigenvectors of AᵀA alone: Σ A vᵢvᵢᵀ.
     vectors = np.linalg.eigh(np.swapaxes(matrices, 1, 2) @ matrices)[1][:, :, ::-1][:, :, :2]
+    # Sizes at least a tenth apart, in random directions: the trace of σuvᵀ is σ⟨u, v⟩.
+    turned, wanted = np.linalg.qr(rng.normal(size=(trials, 4, 4)))[0], SIGNED * rng.uniform(0.9, 1.1, (trials, 4))
+    symmetric = np.einsum("nij,nj,nkj->nik", turned, wanted, turned)
+    parts = [np.trace(rank_one_terms((a + a.T) / 2), axis1=1, axis2=2) for a in symmetric]
     return {
         "vectors are mapped to vectors": Identity(
             np.concatenate(
@@ -78,6 +89,7 @@ def singular_vectors(key, *, trials: Trials = 16):
             condition=100.0,  # eigenvectors of AᵀA, whose gap is a square
             aside={"first": np.array([rank_one_terms(a)[0] for a in matrices])},
         ),
+        "symmetric matrices": Identity(np.array(parts), wanted, scale=np.abs(SIGNED).max(), size=40),
     }
 
 
@@ -101,6 +113,16 @@ def all_columns(evidence):
 @singular_vectors.control("one part fewer", of="sum of rank-one parts")
 def one_fewer(evidence):
     return replace(evidence, left=evidence.aside["first"])
+
+
+@singular_vectors.control("U = V for every symmetric matrix", of="symmetric matrices")
+def without_signs(evidence):
+    return replace(evidence, right=np.abs(evidence.right))
+
+
+@singular_vectors.control("λᵢ with its sign, both sorted from the largest on", of="symmetric matrices")
+def both_sorted(evidence):
+    return replace(evidence, right=-np.sort(-np.asarray(evidence.right), axis=1))
 
 
 @singular_vectors.picture
