@@ -77,9 +77,10 @@ def singular_vectors(key, *, trials: Trials = 16):
             values[:, :2] ** 2, grams[:, :2], scale=grams[:, :1], size=20, aside={"values": values[:, :2]}
         ),
         "bases of the column space": Exact(
-            np.array(joined),
-            np.array([np.linalg.matrix_rank(a, tol=1e-9) for a in matrices]),
-            aside={"all": np.array(whole)},
+            np.array([joined, [each.columns.shape[1] for each in spans]]),
+            np.array([[np.linalg.matrix_rank(a, tol=1e-9) for a in matrices]] * 2),
+            along={"of": ["columns with those of A", "columns alone"], "matrix": np.arange(trials)},
+            aside={"all": np.array([whole, [len(u) for u in left]])},
         ),
         "sum of rank-one parts": Identity(
             np.array([rank_one_terms(a)[:2].sum(0) for a in matrices]),
