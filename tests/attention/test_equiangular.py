@@ -42,7 +42,9 @@ def test_orthonormal_tokens_keep_one_overlap_and_reach_the_known_values():
     assert np.allclose(exact, [0.230696, 0.659874, 0.998646], atol=5e-7)
 
 
-@pytest.mark.parametrize(("count", "beta", "start"), [(2, 0.0, -0.9), (8, 2.0, 0.0), (32, 9.0, 0.0), (3, 0.5, 0.4)])
+@pytest.mark.parametrize(
+    ("count", "beta", "start"), [(2, 0.0, -0.9), (2, 3.0, -0.9), (8, 2.0, 0.0), (32, 9.0, 0.0), (3, 0.5, 0.4)]
+)
 def test_overlap_solves_the_equation(count, beta, start):
     times = np.array([0.0, 0.3, 2.0, 7.0])
     solution = solve_ivp(
