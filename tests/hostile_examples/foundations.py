@@ -18,6 +18,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 INNER = (
     "arrays",
+    "callbacks",
     "entrances",
     "flows",
     "guards",
