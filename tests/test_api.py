@@ -92,6 +92,26 @@ def test_finding_gives_lines_to_paste():
 
 
 @pytest.mark.parametrize(
+    ("words", "claim"),
+    [
+        ("GAN", "adversarial_optima"),
+        ("BBP", "spiked_covariance_transition"),
+        ("lottery ticket", "xor_success"),  # said in the title of an item it serves, not in its statement
+        ("CNN", "convolutional_tangent_kernel"),
+        ("in-context learning", "attention_takes_gradient_steps"),
+    ],
+)
+def test_claims_are_found_by_what_people_call_their_subject(words, claim):
+    assert claim in [each.name for each in dt.find(words, most=12).of("claim")]
+
+
+def test_a_word_is_not_another_that_it_begins_with():
+    found = dt.find("transformer", most=100)
+    assert not [each.name for each in found if "fourier" in each.name]
+    assert "saddle_index" in str(dt.find("saddles"))
+
+
+@pytest.mark.parametrize(
     ("words", "most", "sentence"),
     [
         ("zzqq", 3, "nothing speaks of 'zzqq'"),

@@ -19,14 +19,20 @@ UNSAID = re.compile("an?|and|as|at|by|for|from|how|i|in|is|of|on|or|that|the|thi
 MEANT = {
     "ntk": "tangent kernel", "nngp": "gaussian process", "gd": "gradient descent", "sgd": "stochastic gradient",
     "sde": "stochastic differential", "gp": "gaussian process", "lr": "step size", "krr": "kernel ridge",
-    "pl": "polyak lojasiewicz", "mp": "marchenko pastur", "wl": "weisfeiler leman",
+    "pl": "polyak lojasiewicz", "mp": "marchenko pastur", "wl": "weisfeiler leman", "bbp": "spiked transition",
+    "cnn": "convolutional", "rnn": "recurrent", "gnn": "graph network", "gcn": "graph network", "mlp": "perceptron",
+    "gan": "discriminator", "vae": "autoencoder", "svm": "largest margin", "pca": "principal component",
+    "erm": "empirical risk", "sgld": "langevin", "eos": "edge stability", "bn": "batch norm", "llm": "language model",
+    "icl": "in context",
 }  # fmt: skip
 """What people type, and what our names say for it."""
 ACCENTED, WORD = re.compile("[à-ž]"), re.compile(r"[^\W_]+")
+ENDINGS = ("s", "es", "e", "d", "ed", "y", "ly", "al")
+"""What an inflection adds: saddles are a saddle, but a transformer is no transform."""
 MOST = 40
 """Words that are looked for together."""
-NAME, TEXT = 3.0, 1.0
-"""How much a word counts in a name, and in the sentence beside it."""
+NAME, TEXT, TOLD = 3.0, 1.0, 0.5
+"""How much a word counts in a name, in the sentence beside it, and in what is told further on."""
 
 
 @dataclass(frozen=True)
@@ -100,17 +106,19 @@ class _Text:
     paste: str
     title: str
     about: str
+    further: str = ""
     named: Sequence[str] = ()
     beside: Sequence[str] = ()
+    told: Sequence[str] = ()
 
     def may_say(self, words: Iterable[str]) -> bool:
         """Whether a word, or what it stands for, could occur; to look for its stem is faster than to read all words."""
-        whole = f"{self.title} {self.about}".casefold()
+        whole = f"{self.title} {self.about} {self.further}".casefold()
         stems = (_stem(each) for word in words for each in (word, *MEANT.get(word, "").split()))
         return ACCENTED.search(whole) is not None or any(stem in whole for stem in stems)
 
     def read(self) -> "_Text":
-        self.named, self.beside = spelt(self.title), spelt(self.about)
+        self.named, self.beside, self.told = spelt(self.title), spelt(self.about), spelt(self.further)
         return self
 
     def hit(self) -> Hit:
@@ -126,7 +134,9 @@ def _texts(kind: str) -> Iterator[_Text]:
     elif kind == "claim":
         for entry in catalogue().claims.values():
             about = f"{entry.says} {entry.needs} {entry.subject} {entry.theme} {' '.join(entry.symbols.values())}"
-            yield _Text(kind, entry.name, entry.says, f'dt.check("{entry.name}")', entry.name, about)
+            served = " ".join(books.item(name).title for name in entry.items)
+            further = f"{served} {entry.why} {entry.notice}"
+            yield _Text(kind, entry.name, entry.says, f'dt.check("{entry.name}")', entry.name, about, further)
     else:
         for item in books.items():
             where = f"{item.book} {item.where[0]}" if item.where else item.book
@@ -162,18 +172,19 @@ def _weight(like: Mapping[str, float], text: _Text) -> float:
     """How plainly a text says a word, given the words that say it."""
     named = max((like[word] for word in text.named if word in like), default=0.0)
     beside = max((like[word] for word in text.beside if word in like), default=0.0)
-    return max(NAME * named, TEXT * beside)
+    told = max((like[word] for word in text.told if word in like), default=0.0)
+    return max(NAME * named, TEXT * beside, TOLD * told)
 
 
 def _alike(word: str, vocabulary: Iterable[str]) -> dict[str, float]:
     """The words that say this one: itself, those that begin with it, and those of which it is an inflection."""
     longer = {other: 0.7 for other in vocabulary if len(word) >= 3 and other.startswith(word)}
-    endings = (word[: len(word) - cut] for cut in (1, 2))
-    return longer | {stem: 0.7 for stem in endings if len(stem) >= 4} | {word: 1.0}
+    stems = (word.removesuffix(ending) for ending in ENDINGS if word.endswith(ending))
+    return longer | {stem: 0.7 for stem in stems if len(stem) >= 4} | {word: 1.0}
 
 
 def _vocabulary(texts: Iterable[_Text]) -> set[str]:
-    return {word for text in texts for word in (*text.named, *text.beside)}
+    return {word for text in texts for word in (*text.named, *text.beside, *text.told)}
 
 
 def _nearest(wanted: Sequence[str]) -> list[str]:
