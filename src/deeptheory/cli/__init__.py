@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from deeptheory.characters import visible
 from deeptheory.cli.interrupts import Insistent
@@ -80,7 +81,17 @@ def _answered(words: list[str]) -> tuple[int, str]:
             return 2, str(problem)
         if not hasattr(problem, "format_message"):
             raise
-        return 2, problem.format_message()  # type: ignore[attr-defined]
+        return 2, _missed(problem) or problem.format_message()  # type: ignore[attr-defined]
+
+
+def _missed(problem: Exception) -> str:
+    """What a command wants that was not given, in the words of its help; nothing if it is another problem."""
+    param: Any = getattr(problem, "param", None)
+    context: Any = getattr(problem, "ctx", None)
+    if type(problem).__name__ != "MissingParameter" or param is None or context is None:
+        return ""
+    opened = f"{max(param.opts, key=len)}: " if param.param_type_name == "option" else ""
+    return f"{context.info_name} needs {opened}{param.help}"
 
 
 def _unheard() -> None:

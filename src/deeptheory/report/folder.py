@@ -40,10 +40,12 @@ def refuse_unfit(folder: Path) -> None:
     folder = Path(folder).expanduser().resolve()
     refuse_foreign(folder)
     nearest = next(each for each in folder.parents if each.exists())
-    try:  # what a file system allows is known only by asking it
-        tempfile.TemporaryDirectory(dir=nearest).cleanup()
+    if not nearest.is_dir():
+        raise ValueError(f"{folder} cannot be written to: {nearest} is no folder")
+    try:
+        tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=nearest).cleanup()  # permissions do not tell all
     except OSError as problem:
-        raise ValueError(f"{folder} cannot be written to: {nearest}: {problem.strerror}") from None
+        raise ValueError(f"{folder} cannot be written to: {problem.strerror}") from None
 
 
 def refuse_foreign(folder: Path) -> None:
