@@ -54,9 +54,10 @@ def _chance(piece: Any, _: float) -> Comparison:
 
 
 def _rate(piece: Any, level: float) -> Comparison:
-    slope, width, _ = measured_exponent(piece.x, piece.y, level)
+    rated = hasattr(piece, "exponent")  # the order of a rate is fitted beside it, that of a limit is what is stated
+    slope, width, _ = measured_exponent(piece.x, piece.y, level, piece.order if rated else None)
     seen = measured(slope, width, 0.0)[0] if np.ndim(piece.y) == 2 else f"{slope:.3f}"
-    stated = power(piece.exponent) if hasattr(piece, "exponent") else f"at most {power(-piece.order)}"
+    stated = power(piece.exponent) if rated else f"at most {power(-piece.order)} + {piece.resolution:g}"
     return Comparison(f"exponent {stated}", seen)
 
 

@@ -58,8 +58,8 @@ NAMES = {word.lower(): word for word in CAPITALS.split()} | SPELT
 
 
 JOINED = (
-    "Cauchy–Schwarz", "Hoffman–Wielandt", "Marchenko–Pastur", "PAC-Bayes", "Polyak–Łojasiewicz", "Sauer–Shelah",
-    "sub-Gaussian", "Weisfeiler–Leman",
+    "Cauchy–Schwarz", "hand-written", "Hoffman–Wielandt", "Marchenko–Pastur", "PAC-Bayes", "Polyak–Łojasiewicz",
+    "Sauer–Shelah", "sub-Gaussian", "Weisfeiler–Leman",
 )  # fmt: skip
 """Names that are written with a dash."""
 
@@ -108,6 +108,7 @@ def spoken(text: str) -> str:
     if "$" in text:
         return typeset(text)
     told = re.sub(r"(?<![\w.])(\d(?:\.\d+)?)e([+-]?)0*(\d+)\b", _power, scripted(text))
+    told = re.sub(r"(?<=\d) ?± ?(?=\d)", "\u00a0±\u00a0", told)
     return re.sub(r"(?<=\d) (?=%)", "\u00a0", re.sub(r"(?<![\w<>/.-])-(?=\d)", "−", told))
 
 

@@ -32,8 +32,8 @@ def apart(tokens):
 @claim(
     items={
         "L10.31": (
-            "spread after attention alone",
-            "size of the cube",
+            "spread after attention alone, along 1/ε",
+            "distance from the cube, along 1/ε",
             "spread after a block with skips",
         )
     },
@@ -48,15 +48,15 @@ def apart(tokens):
         r"d_k": "the width of queries and keys",
         r"\alpha_1,\alpha_2": "the residual weights of attention and of the feed-forward network",
         r"W^{F_1},W^{F_2}": "the matrices of the feed-forward network",
-        r"D": r"the diagonal matrix of $\sigma'$ at $(x+\alpha_1xW^V)W^{F_1}$",
+        r"D": r"the diagonal matrix of the slopes of the activation at $(x+\alpha_1xW^V)W^{F_1}$",
     },
     why=r"What is common to a row of scores drops out of the softmax, and what is common to all rows moves all outputs "
     r"alike. The scores of two tokens therefore differ in effect by $\varepsilon^2(r_i-r_j)W^Q{W^K}^\top "
     r"r_m^\top/\sqrt{d_k}$, and that difference of weights is applied to values that differ by $\varepsilon$ "
     "themselves: a cube. Stacked, cubes of cubes fall doubly exponentially (Dong, Cordonnier and Loukas 2021). A skip "
     r"carries the differences past it, and then $\alpha_1$ enters them only through the common point.",
-    notice="Without skips the spread of the tokens is down at rounding after a handful of layers, each dot three times "
-    "as deep as the one before on this scale; with skips it stays.",
+    notice="Without skips the spread of the tokens falls the faster the smaller it is: three layers take it below "
+    r"$10^{-7}$, and what the fourth leaves is rounding and not drawn. With skips it stays.",
 )
 def attention_cubes_small_differences(key):
     draw = generator(key)
@@ -84,7 +84,7 @@ def attention_cubes_small_differences(key):
         return np.array(spreads)
 
     return {
-        "spread after attention alone": Rate(
+        "spread after attention alone, along 1/ε": Rate(
             sizes,
             np.linalg.norm(spread, axis=(1, 2)),
             exponent=-3.0,
@@ -92,7 +92,7 @@ def attention_cubes_small_differences(key):
             order=1.0,
             aside={"with skips": stack(True), "without": stack(False)},
         ),
-        "size of the cube": Rate(sizes, left_over, exponent=-1.0, rivals=(0.0,), order=1.0),
+        "distance from the cube, along 1/ε": Rate(sizes, left_over, exponent=-1.0, rivals=(0.0,), order=1.0),
         "spread after a block with skips": Identity(
             apart(np.asarray(moved)),
             response((0.7, 0.4)),
@@ -113,7 +113,7 @@ def unmoved(evidence):
 @attention_cubes_small_differences.picture
 def spreads(pieces):
     """Distance of all tokens from their mean, layer after layer, with the same weights in every layer."""
-    aside = pieces["spread after attention alone"].aside
+    aside = pieces["spread after attention alone, along 1/ε"].aside
     depth = np.arange(len(aside["without"]))
     seen = aside["without"] > 1e-15
     return Curves(

@@ -39,7 +39,7 @@ from deeptheory.lab.pictures import Curves, Dots, Line, Row
     says=r"Brownian motion has increments $\mathcal N(0,\delta)$, covariance $\min(s,t)$ and squared increments that "
     r"add up to the time, with error $\sqrt{2/n}$; $|\Delta W|/\delta$ grows like $\delta^{-1/2}$. Gamma, compound "
     r"Poisson and stable processes jump; of the last $\mathbb E\cos\xi\Delta X=e^{-\delta|\xi|^\alpha}$.",
-    needs="paths on a grid, refined by bridges",
+    needs="paths on a grid of times; a finer grid is filled in by Brownian bridges, the motion given its two ends",
     symbols={
         r"\mathcal N(0,\delta)": r"the Gaussian law of mean 0 and variance $\delta$",
         "s,t": "two times",
@@ -105,9 +105,9 @@ def brownian_motion_among_levy_processes(key, *, trials: Annotated[int, Interval
             np.exp(-4.0 / steps),
             aside={
                 "wiener": wiener[:2],
-                "gamma": gamma[0],
-                "jumps": jumps[0],
-                "stable": stable[-1, 0],
+                "gamma": gamma_paths(random, 1, steps=256, rate=4.0)[0],
+                "compound Poisson": compound_poisson_paths(random, 1, steps=256, rate=4.0)[0],
+                "stable": stable_paths(random, 1, steps=256, index=1.5)[0],
                 "times": np.append(0.0, times),
             },
         ),
@@ -145,7 +145,7 @@ def product_of_times(evidence):
 
 @brownian_motion_among_levy_processes.picture
 def paths(pieces):
-    """Two Brownian paths, refined by bridges between dots (left); three processes that jump (right)."""
+    """Two Brownian paths, filled in between their dots (left); three processes that jump, index 1.5 (right)."""
     aside = pieces["intervals without a jump"].aside
     times, fine, draw = aside["times"], aside["wiener"], np.random.default_rng(0)
     for _ in range(4):
@@ -153,6 +153,6 @@ def paths(pieces):
     dense = np.linspace(0, 1, fine.shape[1])
     two = [Line(f"run {i + 1}", dense, path) for i, path in enumerate(fine)]
     two += [Dots(f"run {i + 1}", times, path) for i, path in enumerate(aside["wiener"])]
-    held = np.repeat(times, 2)[1:]
-    jumping = [Line(name, held, np.repeat(aside[name], 2)[:-1]) for name in ("gamma", "jumps", "stable")]
+    held = np.repeat(np.linspace(0, 1, len(aside["gamma"])), 2)[1:]
+    jumping = [Line(name, held, np.repeat(aside[name], 2)[:-1]) for name in ("gamma", "compound Poisson", "stable")]
     return Row([Curves(two, x="time", y="position W"), Curves(jumping, x="time", y="position")])

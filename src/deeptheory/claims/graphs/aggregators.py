@@ -40,7 +40,8 @@ def aggregated(aggregate, sets):
         "c": "the number of colours that a neighbour may have",
         r"\mu(d)": "the Möbius function: 1 or −1 as d has an even or odd number of different primes, 0 with a square",
     },
-    why="The sum of unit vectors lists how often each colour occurs. The mean lists the proportions, which are those "
+    why="A node of a graph network sees its neighbours only through the sum, mean or maximum of what they send. A sum "
+    "of unit vectors lists how often each colour occurs. The mean lists the proportions, which are those "
     "of the same multiset repeated as well; each class has one smallest member, whose counts have no common "
     "factor, and the Möbius function counts those. The maximum has a one wherever a colour occurs at all.",
     notice="With more neighbours sum and mean tell more and more apart, the mean less by the multisets that are "

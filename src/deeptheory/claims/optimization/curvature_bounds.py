@@ -36,7 +36,8 @@ from deeptheory.optimization.landscapes import PiecewiseQuadratic, Quadratic
     r"height above the tangent is the integral of that. In more dimensions the same holds along the line between the "
     r"points, with $\mu I\preceq\nabla^2f\preceq LI$. For $\mu=0$ the lower parabola is the tangent itself: a convex "
     r"function lies above its tangents.",
-    notice=r"Each dot is a function and two points, its height above the tangent over $\frac12|y-x|^2$: a mean of "
+    notice=r"On the left one function stays between the parabolas that touch it at one point. On the right each dot "
+    r"is a function and two points, its height above the tangent over $\frac12|y-x|^2$: a mean of "
     r"curvatures, so it lies between the least, its own $\mu$, and one. Functions that bend as little as they may, or "
     r"as much, lie on the lines.",
 )
@@ -52,7 +53,8 @@ def between_two_parabolas(convexity, excess, start, end):
         "slopes together": (turn, way),
     }
     error = rounding(jnp.stack([value, other, slope[0] * end, slope[0] * start]))
-    return Chain(links, error=error, aside={"way": way, "above": above, "convexity": convexity})
+    bends = function.curvatures
+    return Chain(links, error=error, aside={"way": way, "above": above, "convexity": convexity, "curvatures": bends})
 
 
 between_two_parabolas.control(
@@ -74,11 +76,26 @@ def a_third(evidence):
 
 @between_two_parabolas.picture
 def mean_curvatures(pieces):
-    """Height above the tangent over half the squared distance, by the strong convexity of the function."""
+    """One of the functions with its tangent and two parabolas (left); height above the tangent of all (right)."""
     aside = pieces[""].aside
+    chosen = int(np.argmin(np.abs(aside["convexity"] - 0.15)))
+    least, touched, x = float(aside["convexity"][chosen]), PIECES / 2, np.linspace(0, PIECES, 100)
+    function = PiecewiseQuadratic(jnp.arange(1.0, PIECES), jnp.asarray(aside["curvatures"][chosen]))
+    value, slope = jax.value_and_grad(lambda place: function(place[None]))(touched)
+    tangent, half = float(value) + float(slope) * (x - touched), (x - touched) ** 2 / 2
+    one = Curves(
+        [
+            Line("the function", x, [float(function(jnp.array([each]))) for each in x]),
+            Line("its tangent", x, tangent, dashed=True),
+            Line("the upper parabola, L", x, tangent + half),
+            Line("the lower parabola, μ", x, tangent + least * half),
+        ],
+        x="place",
+        y="value",
+    )
     told = aside["way"] > 0.1
     ends = np.array([0.0, 0.9])
-    return Curves(
+    means = Curves(
         [
             Dots("functions", aside["convexity"][told], 2 * aside["above"][told] / aside["way"][told] ** 2),
             Line("the upper parabola, L", ends, np.ones(2)),
@@ -89,6 +106,7 @@ def mean_curvatures(pieces):
         y="height above the tangent / ½|y − x|²",
         ys=(0, 1.2),
     )
+    return Row([one, means])
 
 
 @claim(

@@ -243,19 +243,24 @@ def raised(base: Any, power: Any) -> str:
 def round_numbers(domain: Sequence[float]) -> list[float]:
     """Powers of ten, with 2 and 5 times them on short axes, over a logarithmic axis and a little beyond.
 
-    An axis too short for two of these has even steps.
+    An axis too short for three of these has even steps.
     """
     low, high = np.log10(domain[0]), np.log10(domain[1])
-    if high - low < 0.6:
-        step = 10.0 ** np.floor(np.log10((domain[1] - domain[0]) / 2))
-        step *= 2.0 if (domain[1] - domain[0]) / step > 6 else 1.0
-        return [plain(step * count) for count in range(int(domain[0] // step) + 1, int(domain[1] // step) + 1)]
     every = max(1, round((high - low) / 5))
     first = int(np.floor(low / every)) - 1
     powers = [every * step for step in range(first, int(np.ceil(high / every)) + 2)]
-    return [
+    values = [
         plain(times * 10.0**power) for power in powers for times in ((1.0, 2.0, 5.0) if high - low < 2.2 else (1.0,))
     ]
+    if high - low >= 1 or sum(domain[0] <= value <= domain[1] for value in values) > 2:
+        return values
+    largest = 10.0 ** np.floor(np.log10(domain[1] - domain[0]))
+    for share in (5.0, 2.0, 1.0, 0.5, 0.2, 0.1):
+        ends = (domain[0] / largest / share, domain[1] / largest / share)
+        values = [plain(share * largest * count) for count in range(int(np.ceil(ends[0])), int(ends[1]) + 1)]
+        if len(values) > 2:
+            break
+    return values
 
 
 def tips(fields: Mapping[str, str], form: str = ".6~g") -> list[Spec]:

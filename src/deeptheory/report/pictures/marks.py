@@ -71,7 +71,8 @@ class Ink:
         dashed, whole = ({called(each) for each in drawn if each.dashed is way} for way in (True, False))
         dashes = {name: DASHES[0] if name in dashed - whole else [1, 0] for name in colours}
         dashes |= {name: DASHES[place % len(DASHES)] for place, name in enumerate(rivals)}
-        return Ink(colours, dashes, not dots, frozenset(dashed & whole))
+        strokes = not dots and not any(isinstance(each, Dots) and each.rival for each in marks)
+        return Ink(colours, dashes, strokes, frozenset(dashed & whole))
 
     @property
     def names(self) -> list[str]:

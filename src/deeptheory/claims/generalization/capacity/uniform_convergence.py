@@ -249,9 +249,10 @@ def at_least_two(evidence):
     needs="‖u‖² = 1/m; one step of size 1 from zero; noise stronger than the squared signal",
     full=dict(m=50, trials=64),
     symbols={
+        r"u,\ 2": "the signal: a point with label $y=\\pm1$ is $2yu$ with $D$ coordinates of noise beside it",
         r"c": "the mean squared length of the noise",
         r"D,\ m": "the number of noise coordinates, and of training points",
-        r"S": "the training sample",
+        r"S": "the training sample; its twin has the noise of every point negated",
         r"\Phi": "the normal distribution function",
     },
     why=r"A uniform bound compares true error and error on the sample for every classifier that the algorithm may "
@@ -345,7 +346,7 @@ def same_truth_other_sample(pieces, settings):
     once = {**setting, "noise": np.sqrt(settings["noise"])}
     marks: list[Any] = [
         Line("exact", dense, [expected_test_error(m, each, **setting) for each in dense.tolist()]),
-        *(seen(f"trained on {name}", dimensions, truth.observed[i]) for i, name in enumerate(names)),
-        Line("", dense, [limiting_test_error(m, each, **once) for each in dense.tolist()], rival="the noise once"),
+        seen("observed, either classifier", dimensions, np.mean(truth.observed, axis=0)),
+        Line("", dense, [limiting_test_error(m, each, **once) for each in dense.tolist()], rival="√c in place of c"),
     ]
     return Stack([table, Curves(marks, x="noise coordinates D", y="true error", ys=(-0.02, 0.5))])

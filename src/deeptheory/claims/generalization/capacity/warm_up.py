@@ -34,7 +34,7 @@ from deeptheory.lab.pictures import Curves, Dots, Line, Row, compared
         "A1.1": ("mean of the sample risk", "squared deviation along n", "variance of the sample risk"),
         "L5.2": ("mean of the sample risk", "squared deviation along n", "variance of the sample risk"),
     },
-    says=r"In linear regression with Gaussian inputs the sample risk of fixed weights has mean "
+    says=r"In linear regression with standard normal inputs the sample risk of fixed weights has mean "
     r"$L=\|w-w_*\|^2+\sigma^2$ and mean square error $2L^2/n$: it tends to the risk like $n^{-1/2}$.",
     needs="weights that do not depend on the sample",
     full=dict(sizes=(100, 1000, 10_000), trials=8000),

@@ -99,8 +99,8 @@ def tails_and_bounds():
     says=r"A centred $X$ with $\ln\mathbb Ee^{\lambda X}\le\nu^2\lambda^2/2$ for $|\lambda|\le1/b$ has $P(X\ge t)\le "
     r"e^{-t^2/2\nu^2}$ up to $t=\nu^2/b$ and $\le e^{-t/b+\nu^2/2b^2}$ beyond, all that Chernoff's method makes of "
     r"the two constants. $e^{-\min(t^2/2\nu^2,\,t/2b)}$ is weaker beyond the bend.",
-    needs="upper tails of exponential, χ², Poisson and coin sums of 1, 10 and 100 independent copies, two scales for "
-    "each",
+    needs="mean zero, and a logarithm of the moment-generating function below a parabola near zero",
+    scale="upper tails of sums of 1, 10 and 100 exponential, χ², Poisson and coin variables, each with two values of b",
     symbols={
         r"X,\ t": "a variable of mean zero, and the deviation asked for",
         r"\nu^2": "the variance proxy",
@@ -110,9 +110,10 @@ def tails_and_bounds():
     r"best $\lambda$ would be $t/\nu^2$; as soon as this is beyond $1/b$ one has to stay there, and the exponent goes "
     r"on as a straight line. For copies the proxies add while $b$ stays, so the more copies the longer the Gaussian "
     r"regime. For exponentials the best pair of constants at each $t$ gives Cramér's exponent $t-\ln(1+t)$, which the "
-    r"tails reach.",
-    notice=r"Up to the bend both forms are one parabola; beyond, the full bound keeps the slope $1/b$ and the common "
-    r"form half of it. The parabola alone falls below the exact tail: far out an exponential is not Gaussian.",
+    r"tails of many copies reach.",
+    notice=r"Up to the bend both forms are one parabola; beyond, the bound of both regimes keeps the slope $1/b$ and "
+    r"the common form $e^{-\min(t^2/2\nu^2,\,t/2b)}$ half of it. The parabola alone falls below the exact tail: far "
+    r"out an exponential is not Gaussian.",
 )
 def two_regimes_of_light_tails():
     exact, t, law = tails_and_bounds()

@@ -20,7 +20,7 @@ from deeptheory.generalization.interpolation.ridgeless import (
     limiting_bias_variance,
 )
 from deeptheory.lab import Distribution, Exact, Identity, Law, Limit, Positive, Rate, Share, Sizes, Trend, Trials, claim
-from deeptheory.lab.pictures import Curves, Histogram, Level, Line, Table, seen
+from deeptheory.lab.pictures import Curves, Histogram, Level, Line, seen
 from deeptheory.spectra.edges import hard_edge_cdf
 from deeptheory.spectra.marchenko_pastur import marchenko_pastur_edges
 
@@ -46,8 +46,8 @@ PEAK = (16, 24, 28, 30, 31, 32, 33, 34, 36, 40, 64)
     why=r"A label differs from $w\cdot\phi$ by its noise and by $(w_*-w)\cdot\phi$, and the noise is uncorrelated with "
     r"all that depends on $x$. Least squares leaves of the noise what is orthogonal to the $p$ features, $n-p$ of its "
     r"$n$ directions. Noise whose mean depends on $x$ is a signal, and $w_*$ then no longer the best.",
-    notice=r"Loss on fresh labels of the planted weights and of three others against the formula; the fitted weights "
-    r"lie below the noise on their own sample.",
+    notice=r"On fresh labels the planted weights, at distance 0, lose $\sigma^2$, three others more by their squared "
+    r"distance. The fitted weights lose less than the noise on the sample that they were fitted to: $1-p/n$ of it.",
     full=dict(trials=1_000_000),
 )
 def planted_risk(
@@ -87,18 +87,23 @@ def one_direction_less(evidence):
 
 
 @planted_risk.picture
-def four_weights(pieces):
-    """Mean loss on fresh labels of the planted weights and three others; the fitted weights on their own sample."""
-    names = ["planted", "other 1", "other 2", "other 3", "fitted, on its sample"]
-    parts = list(pieces.values())
-    return Table(
-        {
-            "weights": names,
-            "risk by the formula": list(np.hstack([part.predicted for part in parts])),
-            "mean loss": list(np.hstack([np.mean(part.observed, axis=-1) for part in parts])),
-        },
-        prediction="risk by the formula",
-        observation="mean loss",
+def risk_by_distance(pieces, settings):
+    """Mean loss on fresh labels by distance from the planted weights, and of fitted weights on their own samples."""
+    noise = settings["noise"]
+    planted, others, fitted = pieces.values()
+    distances = np.append(0.0, np.asarray(others.predicted) - noise)
+    return Curves(
+        [
+            Line("fresh labels", distances, noise + distances),
+            seen("fresh labels", distances[:1], planted.observed),
+            seen("fresh labels", distances[1:], others.observed),
+            Line("the sample fitted to", distances[[0, -1]], np.repeat(fitted.predicted, 2)),
+            seen("the sample fitted to", np.zeros(1), np.asarray(fitted.observed)[None]),
+            Line("", distances[[0, -1]], np.repeat(noise, 2), rival="σ² on the sample fitted to as well"),
+        ],
+        x="squared distance from the planted weights",
+        y="mean squared error",
+        ys=(0, 1.05 * (noise + distances.max())),
     )
 
 
