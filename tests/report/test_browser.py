@@ -222,8 +222,16 @@ def test_figures_keep_what_they_are_and_print_unfolded_on_white(browser, site):
     labels = page.evaluate("Array.from(document.querySelectorAll('.chart')).map((c) => c.getAttribute('aria-label'))")
     assert all(labels) and "Squares of the widths" in labels[0]
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    assert page.evaluate("Array.from(document.querySelectorAll('details')).every((each) => each.open)")
+    unfolded = "Array.from(document.querySelectorAll('details'), (each) => [!!each.closest('.source'), each.open])"
+    assert page.evaluate(unfolded) == [[False, True], [True, False]]
     page.emulate_media(media="print")
     ink = "getComputedStyle(document.querySelector('.chart svg .role-axis-label text')).fill"
     assert page.evaluate(ink) == "rgb(29, 31, 35)"
+    # A picture that was moved is printed with what it was moved to.
+    assert (
+        page.locator(".slider output").first.is_visible() and page.locator(".slider .stop:not([hidden])").is_visible()
+    )
+    assert not page.locator(".slider input").first.is_visible() and not page.locator(".source").is_visible()
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(unfolded) == [[False, False], [True, False]]
     context.close()

@@ -64,9 +64,14 @@
   window.addEventListener("hashchange", reveal);
   reveal();
 
-  // What is folded is printed too.
+  // What is folded is printed too, but for pages of code; then it is folded again.
+  let unfolded = [];
   window.addEventListener("beforeprint", () => {
-    for (const folded of document.querySelectorAll("details")) folded.open = true;
+    unfolded = [...document.querySelectorAll("details:not(.source details):not([open])")];
+    for (const folded of unfolded) folded.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const folded of unfolded) folded.open = false;
   });
 
   // Figures ----------------------------------------------------------------------------------------------------------
