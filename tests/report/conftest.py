@@ -83,7 +83,13 @@ def other_tangent(evidence):
     return replace(evidence, bound=evidence.bound / np.e)
 
 
-@claim(items={"A11.5": ("sum", "one", "zero"), "A11.6": ("words", "rationals", "squares")}, says="Sums agree.")
+WIDE = "+".join(f"a_{{{each}}}" for each in range(30))
+"""A formula that no phone has room for."""
+
+
+@claim(
+    items={"A11.5": ("sum", "one", "zero"), "A11.6": ("words", "rationals", "squares")}, says=f"Sums agree: ${WIDE}=s$."
+)
 def sums_agree(key):
     values = generator(key).standard_normal((40, 25))
     thirds = np.asarray([Fraction(k, 3) for k in range(6)], dtype=object)

@@ -8,6 +8,7 @@ from .test_browser import draw_all
 pytestmark = pytest.mark.browser
 
 PAGES = ["index", "errata", "subjects/kernels", "books/handbook", "claims/draws_itself", "claims/ridgeless_risk"]
+PAGES += ["claims/sums_agree"]  # a formula wider than a phone is scrolled by keys too
 SETTINGS = [(1280, "light"), (390, "dark")]
 
 

@@ -412,3 +412,9 @@ def test_cells_of_a_surface_are_few_paths_and_level_sets_have_few_points():
     circle = [(np.cos(t), np.sin(t)) for t in np.linspace(0, 2 * np.pi, 400)]
     kept = straightened(10 * np.array(circle))
     assert 20 < len(kept) < 120 and abs(np.hypot(*kept.T) - 10).max() < 1e-9
+
+
+def test_a_layer_without_marks_is_not_read_out():
+    """The switch takes rivals away, so that a layer of nothing comes after them."""
+    last = painted(Curves([Dots("", [1, 2], [3, 4], rival="wrong")], x="x", y="y"), "").spec["layer"][-1]
+    assert last["mark"]["aria"] is False and last["data"]["values"] == []

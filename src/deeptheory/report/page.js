@@ -64,6 +64,18 @@
   window.addEventListener("hashchange", reveal);
   reveal();
 
+  // A formula wider than the page is scrolled by keys too.
+  function reachable() {
+    for (const box of document.querySelectorAll("p, h3, dd, figcaption, .said, .table-wrap")) {
+      const scrolls = box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).overflowX === "auto";
+      if (scrolls) box.tabIndex = 0;
+      else if (box.hasAttribute("tabindex")) box.removeAttribute("tabindex");
+    }
+  }
+  window.addEventListener("resize", reachable);
+  document.addEventListener("toggle", reachable, true);
+  reachable();
+
   // What is folded is printed too, but for pages of code; then it is folded again.
   let unfolded = [];
   window.addEventListener("beforeprint", () => {

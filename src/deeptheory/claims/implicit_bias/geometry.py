@@ -28,7 +28,7 @@ from deeptheory.implicit_bias.potentials import (
     squared_norm,
 )
 from deeptheory.lab import Exact, Identity, Inequality, Rate, claim
-from deeptheory.lab.pictures import Curves, Dots, Level, Line, Plane, Row, Table
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Plane, Row
 
 DATA, TARGET = np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 0.0]]), np.array([1.0, 10.0])
 """arora Ch. 8 Example 2: two samples in three dimensions; the solutions are (10 − 2s, s, s − 9)"""
@@ -71,8 +71,9 @@ def run(method, design, labels, start, *, steps, order=None):
     why=r"Every step adds a combination of the rows of $X$ to $\nabla R(w)$. At the limit, $\nabla R(w)-\nabla R(w_0)$ "
     r"is such a combination and $Xw=y$: these are the conditions of the convex problem "
     r"$\min D_R(w,w_0)$ subject to $Xw=y$. Step sizes, their order and the choice of samples do not enter.",
-    notice="One set of data, one start, five limits: the weights that mirror descent finds, and the solutions of the "
-    "five problems that it was never told about.",
+    notice="One set of data, one start, five limits: each coordinate's weights that mirror descent finds lie on the "
+    "solution of a problem that it was never told about, another one for each potential. With the arguments of the "
+    "divergence swapped, dashed, it would be another solution.",
 )
 def mirror_descent_projects(
     key,
@@ -152,14 +153,16 @@ def mirror_descent_projects(
 
 @mirror_descent_projects.picture
 def five_limits(pieces):
-    """The first weights that mirror descent found, beside the solution of min D_R(w, w₀), for five potentials."""
+    """Weights that mirror descent found (dots) and those of least divergence (lines), less the Euclidean solution."""
     piece = pieces["limits of mirror descent"]
     names = [str(name) for name in piece.aside["potential"]]
-    shown = min(3, np.asarray(piece.left).shape[1])
-    columns = {"potential": np.repeat(names, shown), "weight": np.tile(np.arange(1, shown + 1), len(names))}
-    observed, predicted = (np.asarray(side)[:, :shown].ravel() for side in (piece.left, piece.right))
-    columns |= {"found by mirror descent": observed, "of least divergence": predicted}
-    return Table(columns, prediction="of least divergence", observation="found by mirror descent")
+    found, nearest = np.asarray(piece.left) - piece.right[0], np.asarray(piece.right) - piece.right[0]
+    weights = np.arange(1, found.shape[1] + 1)
+    marks = [Line(name, weights, each, thin=True) for name, each in zip(names, nearest, strict=True)]
+    marks += [Dots(name, weights, each) for name, each in zip(names, found, strict=True)]
+    swapped = np.asarray(piece.aside["swapped"])[names.index("entropy")] - piece.right[0]
+    marks.append(Line("entropy", weights, swapped, rival="D_R(w₀, w) in place of D_R(w, w₀)"))
+    return Curves(marks, x="coordinate", y="weight less the Euclidean one")
 
 
 @mirror_descent_projects.control("the solution of least R, whatever the start", of="limits of mirror descent")

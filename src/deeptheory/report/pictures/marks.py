@@ -155,7 +155,7 @@ class Placed:
                     made.append(wrap(mark("point", shown, some, **plain, tooltip=self.tooltips)))
         # The last layer carries the view that is dragged: never one that a switch takes away.
         if not made or made[-1].get("name"):
-            made.append(mark("point", hidden, [], x=x, y=y))
+            made.append(mark("point", {**hidden, "aria": False}, [], x=x, y=y))  # nothing to be read out
         return made
 
 
