@@ -9,7 +9,7 @@ import numpy as np
 from deeptheory.formulas import lettered
 from deeptheory.lab.evidence import LEVEL, Evidence
 from deeptheory.lab.evidence.asymptotic import measured_exponent
-from deeptheory.lab.evidence.intervals import mean
+from deeptheory.lab.evidence.intervals import binomial, mean
 from deeptheory.lab.evidence.saying import apart, measured, power
 
 __all__ = ["Comparison", "compared"]
@@ -47,17 +47,21 @@ def _share(piece: Any, _: float) -> Comparison:
     return Comparison(f"{predicted[cell]:.4g}", f"{count[cell] / trials[cell]:.4g}", _at(piece.along, cell))
 
 
-def _chance(piece: Any, _: float) -> Comparison:
+def _chance(piece: Any, level: float) -> Comparison:
+    """The share that failed, with its interval: by chance it may be above the promise."""
     failures, trials, most = _arrays(piece.failures, piece.trials, piece.at_most)
+    low, high = (end.reshape(most.shape) for end in map(np.asarray, binomial(failures, trials, level / failures.size)))
     cell = _largest(failures / trials / most)
-    return Comparison(f"at most {most[cell]:.3g}", f"{failures[cell] / trials[cell]:.3g}", _at(piece.along, cell))
+    share = failures[cell] / trials[cell]
+    seen, _ = measured(float(share), float(max(high[cell] - share, share - low[cell])), 0.0)
+    return Comparison(f"at most {most[cell]:.3g}", seen, _at(piece.along, cell))
 
 
 def _rate(piece: Any, level: float) -> Comparison:
     rated = hasattr(piece, "exponent")  # the order of a rate is fitted beside it, that of a limit is what is stated
     slope, width, _ = measured_exponent(piece.x, piece.y, level, piece.order if rated else None)
     seen = measured(slope, width, 0.0)[0] if np.ndim(piece.y) == 2 else f"{slope:.3f}"
-    stated = power(piece.exponent) if rated else f"at most {power(-piece.order)} + {piece.resolution:g}"
+    stated = power(piece.exponent) if rated else f"≲ {power(-piece.order)}"
     return Comparison(f"exponent {stated}", seen)
 
 
@@ -81,9 +85,11 @@ def _inequality(piece: Any, _: float) -> Comparison:
     quantity, bound, gap = _gaps(piece)
     cell = _largest(gap)
     said = ("at most e^{}", "e^{}") if piece.log else ("at most {}", "{}")
-    return Comparison(
-        said[0].format(f"{bound[cell]:.4g}"), said[1].format(f"{quantity[cell]:.4g}"), _at(piece.along, cell)
-    )
+    most, seen = (f"{side[cell]:.4g}" for side in (bound, quantity))
+    allowed = np.broadcast_to(piece.allowed(), bound.shape)[cell]
+    if most != seen and 0 < quantity[cell] - bound[cell] <= allowed:
+        most += f" + {allowed:.2g}"  # what a solver may be off: without it the bound would seem to be broken
+    return Comparison(said[0].format(most), said[1].format(seen), _at(piece.along, cell))
 
 
 def _chain(piece: Any, level: float) -> Comparison:
