@@ -161,7 +161,7 @@ def five_limits(pieces):
     marks = [Line(name, weights, each, thin=True) for name, each in zip(names, nearest, strict=True)]
     marks += [Dots(name, weights, each) for name, each in zip(names, found, strict=True)]
     swapped = np.asarray(piece.aside["swapped"])[names.index("entropy")] - piece.right[0]
-    marks.append(Line("entropy", weights, swapped, rival="D_R(w₀, w) in place of D_R(w, w₀)"))
+    marks.append(Line("entropy", weights, swapped, rival="arguments swapped"))
     return Curves(marks, x="coordinate", y="weight less the Euclidean one")
 
 
