@@ -88,7 +88,8 @@ WIDE = "+".join(f"a_{{{each}}}" for each in range(30))
 
 
 @claim(
-    items={"A11.5": ("sum", "one", "zero"), "A11.6": ("words", "rationals", "squares")}, says=f"Sums agree: ${WIDE}=s$."
+    items={"A11.5": ("sum", "one", "zero"), "A11.6": ("words", "rationals", "squares")},
+    says=rf"Sums agree: $\|{WIDE}\|=s$.",
 )
 def sums_agree(key):
     values = generator(key).standard_normal((40, 25))
