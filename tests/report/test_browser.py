@@ -227,7 +227,11 @@ def test_figures_keep_what_they_are_and_print_unfolded_on_white(browser, site):
     page.emulate_media(media="print")
     ink = "getComputedStyle(document.querySelector('.chart svg .role-axis-label text')).fill"
     assert page.evaluate(ink) == "rgb(29, 31, 35)"
-    # A picture that was moved is printed with what it was moved to.
+    # A picture that was moved is printed with what it was moved to, and the code is not printed.
+    assert not page.locator(".slider").is_visible()
+    page.emulate_media(media="screen")
+    page.get_by_role("slider", name="power").press("ArrowRight")
+    page.emulate_media(media="print")
     assert (
         page.locator(".slider output").first.is_visible() and page.locator(".slider .stop:not([hidden])").is_visible()
     )

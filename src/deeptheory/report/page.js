@@ -407,6 +407,7 @@
         const place = Number(input.value);
         const stops = Array.from(each.querySelectorAll(".stop"));
         stops.forEach((stop, at) => { stop.hidden = each !== moved || at !== place; });
+        each.classList.toggle("moved", input.value !== input.defaultValue); // then it is printed too
         each.querySelector("output").textContent = stops[place].dataset.value;
         input.setAttribute("aria-valuetext", stops[place].dataset.value);
         const stop = each === moved && JSON.parse(each.querySelector("script.stops").textContent)[place];
