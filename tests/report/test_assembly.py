@@ -274,12 +274,14 @@ def test_wording():
         and heading("pac_bayes") == "PAC-Bayes"
     )
     assert heading("ito_lemma") == "Itô lemma" and heading("the_l1_path") == "The ℓ₁ path"
+    assert heading("hand_written_gradient") == "Hand-written gradient"
     assert heading("sub_gaussian_constants") == "Sub-Gaussian constants"
     assert (
         spoken("agree within 1e-16, not 3.5e-07")
         == "agree within 10<sup>−16</sup>, not 3.5\u00a0·\u00a010<sup>−7</sup>"
     )
     assert spoken("exponent -1.000 < 2e+03") == "exponent −1.000 &lt; 2\u00a0·\u00a010<sup>3</sup>"
+    assert spoken("0.40 ± 0.01 observed") == "0.40\u00a0±\u00a00.01 observed"  # on one line
     assert spoken("max-margin, A-1, x2e3") == "max-margin, A-1, x2e3"
     assert seconds(0.0312) == "0.031 s" and seconds(177.2) == "177 s"
 

@@ -180,6 +180,8 @@ def test_rivals_are_marked_and_have_their_own_colour():
     ink = Ink.of(MARKS)
     assert ink.colours["predicted, as printed"] == RIVAL and ink.colours["observed"] == OBSERVED
     assert Ink.of(MARKS[:3]).colours["predicted"] == PREDICTED
+    assert Ink.of([Line("a", X, X), Line("b", X, -X)]).lines  # strokes in the legend
+    assert not Ink.of([Line("a", X, X), Line("b", X, -X), Dots("", X, X, rival="wrong")]).lines
     two = Ink.of([Line("", X, X, rival="one"), Line("", X, -X, rival="other")]).colours
     assert len(set(two.values())) == 2
 
