@@ -58,6 +58,25 @@ def test_chain_keeps_its_times_and_its_start(key):
     np.testing.assert_allclose(slope, ballistic_velocity(path[1].mean(0), signal=2.0), rtol=0.25)
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_chain_makes_as_many_steps_as_its_time_is_long(key, count):
+    """Against steps counted by hand: the means after one step in closed form, the laws after three."""
+    size, signal, replicas = 50, 2.0, 20_000
+    setting = dict(signal=signal, order=2)
+    ends = spiked_tensor_chain(
+        key, dimension=size, times=np.array([count / size]), start=(0.3, 0.7), replicas=replicas, **setting
+    )[0]
+    draw, state = generator(jax.random.fold_in(key, 1)), (0.3, 0.7)
+    for _ in range(count):
+        known = (*draw.standard_normal((2, replicas)), draw.chisquare(size - 2, replicas))
+        state = spiked_tensor_step(*state, *known, step=1 / size, **setting)
+    for one, other in zip(ends.T, state, strict=True):
+        assert stats.ks_2samp(one, np.asarray(other)).pvalue > 1e-4
+    if count == 1:
+        m = 0.3 * (1 - 4 / size * (0.09 + 0.7)) + 4 * signal / size * 0.3
+        assert ends[:, 0].mean() == pytest.approx(m, abs=5 * ends[:, 0].std() / replicas**0.5)
+
+
 @pytest.mark.parametrize(("order", "signal", "ratio"), [(2, 0.7, 0.5), (2, 3.0, 1.0), (3, 4.0, 1.0), (4, 9.0, 0.8)])
 def test_fixed_points_rest_and_their_stability_is_what_the_equation_does(order, signal, ratio):
     setting = {"signal": signal, "order": order, "ratio": ratio}

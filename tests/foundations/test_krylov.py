@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh_tridiagonal
 
-from deeptheory.foundations.krylov import jacobi_coefficients
+from deeptheory.foundations.krylov import expanded, jacobi_coefficients, krylov_start
 
 
 def test_coefficients_of_the_uniform_measure_are_those_of_legendre():
@@ -24,6 +24,26 @@ def test_two_steps_by_hand_and_an_end_when_nothing_is_left():
     alpha, beta = jacobi_coefficients(lambda v: 0 * v, jnp.ones(3), 2)
     np.testing.assert_array_equal(alpha, [0, 0])
     np.testing.assert_array_equal(beta, [0, 0])
+
+
+@pytest.mark.parametrize("until", [1, 3, 6])
+def test_a_space_grows_to_the_size_that_was_asked_for(until):
+    """Rows in use are orthonormal and span the powers of the matrix, and the matrix in them is as written out."""
+    random = np.random.default_rng(7)
+    matrix = random.standard_normal((9, 9))
+    matrix, start = matrix + matrix.T, random.standard_normal(9)
+    space = expanded(lambda v: jnp.asarray(matrix) @ v, krylov_start(jnp.asarray(start), 6), until)
+    assert int(space.filled) == until and bool(space.alive)
+    basis = np.asarray(space.basis)
+    np.testing.assert_allclose(basis @ basis.T, np.diag(np.arange(6) < until), atol=1e-13)
+    np.testing.assert_allclose(space.projected, basis @ matrix @ basis.T, atol=1e-12)
+    powers = np.stack([np.linalg.matrix_power(matrix / 8, k) @ start for k in range(until)])
+    np.testing.assert_allclose(powers @ basis.T @ basis, powers, atol=1e-10)
+    # What comes next is what the last product has outside, at unit length.
+    rest = matrix @ basis[until - 1] - basis.T @ (basis @ matrix @ basis[until - 1])
+    np.testing.assert_allclose(np.asarray(space.beta * space.following), rest, atol=1e-12)
+    enough = expanded(lambda v: jnp.asarray(matrix) @ v, krylov_start(jnp.asarray(start), 6), 6, lambda s: s.filled > 1)
+    assert int(enough.filled) == 2
 
 
 @pytest.mark.parametrize(("precision", "near"), [(np.float64, 1e-13), (np.float32, 1e-5)])

@@ -94,6 +94,12 @@ def test_a_support_vector_machine_against_a_quadratic_program():
     almost = jnp.array([[1.0, 0.03], [1.0, -0.03]])
     near = soft_margin(HingeRidge(almost, jnp.array([1.0, 1.0]), 0.3))
     np.testing.assert_allclose(almost @ near.weights, 1.0, atol=1e-13)
+    # So they are beside a third that is far beyond its margin and one that never reaches it, whose duals are bounds.
+    four = jnp.concatenate([almost, jnp.array([[5.0, 2.0], [-0.1, 0.0]])])
+    among = soft_margin(HingeRidge(four, jnp.ones(4), 0.15))
+    np.testing.assert_allclose(almost @ among.weights, 1.0, atol=1e-13)
+    np.testing.assert_allclose(among.duals[2:], [0, 1 / 4], atol=1e-15)
+    assert abs(float(among.gap)) < 1e-13
     # Two points, one each side: w = x/‖x‖² has margin one, and the ridge pulls it back if α > 1/2.
     pair = HingeRidge(jnp.array([[1.0], [-1.0]]), jnp.array([1.0, -1.0]), 2.0)
     assert float(soft_margin(pair).weights[0]) == pytest.approx(0.5)

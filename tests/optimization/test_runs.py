@@ -15,6 +15,7 @@ from deeptheory.optimization.promises import (
     descent_promise,
     gradient_promise,
     improve_or_localize,
+    localizing,
     parabola_promise,
     potential_promise,
     step_promise,
@@ -131,6 +132,51 @@ def test_promises_carried_along_are_those_of_the_whole_run(method):
     np.testing.assert_allclose(found.end.position, whole.position[-1], rtol=1e-12)
     with pytest.raises(ValueError, match="promises must hold at least one"):
         audited_run(bowl, method, start, steps=3, promises={})
+
+
+@pytest.mark.parametrize("rate", [0.4, 0.9, 2.1])
+def test_improve_or_localize_is_carried_along(rate):
+    """On a tree, against arrays kept whole; steps beyond 1/ℓ, and a promise of shorter ones, break it at some step."""
+    wells, start = CosineSum(jnp.array([1.0, 0.25, 2.0])), {"a": jnp.array([1.0, -2.0]), "b": jnp.array([0.5])}
+    function = lambda x: wells(jnp.concatenate([x["a"], x["b"]]))  # noqa: E731
+    whole = trajectory(function, optax.sgd(rate), start, steps=40)
+    flat = jnp.concatenate([whole.position["a"], whole.position["b"]], axis=1)
+    for promised in (rate, rate / 2):
+        found = audited_run(
+            function, optax.sgd(rate), start, steps=40, promises={"far": localizing(step_size=promised)}, error=1e-12
+        )
+        # Times of steps are one less than those of the points they lead to; at the start both sides are zero.
+        farthest, allowed = improve_or_localize(flat, whole.value, step_size=promised)
+        expected = audit((farthest[1:], allowed[1:]), error=1e-12)
+        assert int(found.audits["far"].violated) == int(expected.violated)
+        assert int(found.audits["far"].at) == int(expected.at)
+        assert float(found.audits["far"].tightest) == pytest.approx(float(expected.tightest), rel=1e-12)
+        assert (int(expected.violated) == -1) == (promised <= 0.5 and promised == rate)
+    # The first step, by hand: far by η‖g‖, allowed √(2η(f₀ − f₁)).
+    bowl, rate = Quadratic(jnp.diag(jnp.array([2.0, 0.5])), jnp.zeros(2)), 0.4
+    found = audited_run(
+        bowl, optax.sgd(rate), jnp.array([1.0, -2.0]), steps=1, promises={"far": localizing(step_size=rate)}
+    )
+    far = rate * np.hypot(2.0, 1.0)
+    fall = 2.0 - (0.2**2 + 0.25 * 1.6**2)
+    assert float(found.audits["far"].tightest) == pytest.approx(far / np.sqrt(2 * rate * fall), rel=1e-12)
+
+
+def test_a_run_carried_along_that_diverges_names_the_step():
+    """x³ from −1 falls without end: a bound from above is kept while numbers last; divergence is told by itself."""
+    cubic = lambda x: jnp.sum(x**3)  # noqa: E731
+    below = {"parabola": partial(parabola_promise, smoothness=1.0)}
+    found = audited_run(cubic, optax.sgd(0.5), jnp.array([-1.0]), steps=30, promises=below)
+    whole = trajectory(cubic, optax.sgd(0.5), jnp.array([-1.0]), steps=30)
+    assert int(found.diverged) == int(first_nonfinite(whole)) > 3
+    assert not np.isfinite(float(found.end.value))
+    assert int(audited_run(cubic, optax.sgd(0.5), jnp.array([-1.0]), steps=3, promises=below).diverged) == -1
+    assert int(audited_run(cubic, optax.sgd(0.5), jnp.array([1e200]), steps=3, promises=below).diverged) == 0
+    # Over several step sizes at once, each with its own time.
+    runs = jax.vmap(lambda rate: audited_run(PARABOLA, optax.sgd(rate), jnp.ones(1), steps=900, promises=below))
+    assert runs(jnp.array([0.3, 2.0, 3.0])).diverged.tolist() == [
+        int(first_nonfinite(trajectory(PARABOLA, optax.sgd(rate), jnp.ones(1), steps=900))) for rate in (0.3, 2.0, 3.0)
+    ]
 
 
 def test_a_kink_breaks_the_promise_of_the_gradient_at_the_step_that_crosses_it():

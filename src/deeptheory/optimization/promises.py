@@ -26,11 +26,13 @@ from deeptheory.optimization.runs import Iterates, gradient_squares
 __all__ = [
     "Audit",
     "AuditedRun",
+    "Retrospect",
     "audit",
     "audited_run",
     "descent_promise",
     "gradient_promise",
     "improve_or_localize",
+    "localizing",
     "parabola_promise",
     "potential_promise",
     "step_promise",
@@ -70,13 +72,26 @@ class AuditedRun(NamedTuple):
     """What was seen at the end of a run, and what became of each of its promises along the way.
 
     tightest: the place, in the order in which promises were given, of the one that came closest. violated: the place of
-    the one that broke first; −1 if all were kept.
+    the one that broke first; −1 if all were kept. diverged: the first time, in steps from the start, at which position,
+    value or gradient is not finite; −1 if there is none. Promises that hold on one side may be kept up to there.
     """
 
     end: Iterates
     audits: dict[str, Audit]
     tightest: Int[Array, "*batch"]
     violated: Int[Array, "*batch"]
+    diverged: Int[Array, "*batch"]
+
+
+class Retrospect(NamedTuple):
+    """A promise that looks back further than one step, to be carried along by `audited_run`; `localizing` makes one.
+
+    begin: (position, value) at the start → what is remembered. along: (what is remembered, position, value) after a
+    step → (what is remembered, (smaller, larger)).
+    """
+
+    begin: Callable[[Any, Any], Any]
+    along: Callable[[Any, Any, Any], tuple[Any, tuple[Any, Any]]]
 
 
 def audited_run(
@@ -85,19 +100,19 @@ def audited_run(
     start: Any,
     *,
     steps: Annotated[int, "[1, 1e7]"],
-    promises: Mapping[str, Callable[[Iterates], Any]],
+    promises: Mapping[str, Callable[[Iterates], Any] | Retrospect],
     error: Reals = 0.0,
 ) -> AuditedRun:
     """Run a method on f(x) and audit promises at every step, of which nothing but the two points at hand is kept.
 
     Says what `audit` says of each promise over the whole `trajectory`, for networks whose path is too long to keep.
+    Times are those of steps: 0 is the step from the start to the first point.
 
     Args:
         promises: name → a function of a run of one step, two times along the leading axis: any promise of this module
-            with its constants, `partial(descent_promise, step_size=0.1, smoothness=8.0)`.
+            with its constants, `partial(descent_promise, step_size=0.1, smoothness=8.0)`; or, where it looks back
+            further than that, a `Retrospect`, such as `localizing(step_size=0.1)`.
         error: what the larger sides may be off, as for `audit`.
-
-    `improve_or_localize`, which looks back to the start, is read after a run; its step is the descent lemma.
     """
     numeric(start=start)
     if not promises:
@@ -107,26 +122,42 @@ def audited_run(
     def seen(position: Any, memory: Any) -> Iterates:
         return Iterates(position, *jax.value_and_grad(function)(position), memory)
 
-    def step(carry: tuple[Iterates, dict[str, Audit]], time: Array) -> tuple[tuple[Iterates, dict[str, Audit]], None]:
-        now, audits = carry
+    def broken(now: Iterates) -> Array:
+        leaves = jax.tree.leaves((now.position, now.value, now.gradient))
+        return ~jnp.stack([jnp.isfinite(leaf).all() for leaf in leaves]).all()
+
+    def step(carry: tuple, time: Array) -> tuple[tuple, None]:
+        now, audits, remembered, diverged = carry
         after = seen(*stepped(method, function, now.position, now.memory, now.value, now.gradient))
         window = jax.tree.map(lambda one, other: jnp.stack([one, other]), now, after)
         for name, promise in promises.items():
-            so_far, found = audits[name], audit(promise(window), error=error)
+            if isinstance(promise, Retrospect):
+                following, sides = promise.along(remembered[name], after.position, after.value)
+                remembered = remembered | {name: following}
+                sides = tuple(jnp.reshape(side, 1) for side in sides)
+            else:
+                sides = promise(window)
+            so_far, found = audits[name], audit(sides, error=error)
             closer, breaks = found.tightest > so_far.tightest, (so_far.violated < 0) & (found.violated >= 0)
             best = jnp.where(closer, found.tightest, so_far.tightest)
             audits = audits | {
                 name: Audit(best, jnp.where(closer, time, so_far.at), jnp.where(breaks, time, so_far.violated))
             }
-        return (after, audits), None
+        diverged = jnp.where((diverged < 0) & broken(after), time + 1, diverged)
+        return (after, audits, remembered, diverged), None
 
     start = jax.tree.map(jnp.asarray, start)
     begin = seen(start, method.init(start))
     unread = Audit(jnp.zeros((), begin.value.dtype), jnp.zeros((), int), jnp.full((), -1))
-    (end, audits), _ = jax.lax.scan(step, (begin, dict.fromkeys(promises, unread)), jnp.arange(steps))
+    looking_back = {name: each for name, each in promises.items() if isinstance(each, Retrospect)}
+    remembered = {name: each.begin(begin.position, begin.value) for name, each in looking_back.items()}
+    unseen = dict.fromkeys(promises, unread)
+    diverged = jnp.where(broken(begin), 0, -1)
+    (end, audits, _, diverged), _ = jax.lax.scan(step, (begin, unseen, remembered, diverged), jnp.arange(steps))
     when = jnp.stack([audits[name].violated for name in promises])
     first = jnp.where(jnp.any(when >= 0), jnp.argmin(jnp.where(when >= 0, when, steps)), -1)
-    return AuditedRun(end, audits, jnp.argmax(jnp.stack([audits[name].tightest for name in promises])), first)
+    closest = jnp.argmax(jnp.stack([audits[name].tightest for name in promises]))
+    return AuditedRun(end, audits, closest, first, diverged)
 
 
 def descent_promise(run: Iterates, *, step_size: Reals, smoothness: Reals) -> tuple[Any, Any]:
@@ -203,19 +234,47 @@ def improve_or_localize(
     precision = jnp.result_type(positions, values, step_size)
     positions, values = jnp.asarray(positions, precision), jnp.asarray(values, precision)
 
-    def body(carry: tuple, now: tuple) -> tuple[tuple, tuple]:
-        origin, highest, time, farthest = carry
-        position, value, restart = now
-        origin = jnp.where(restart, position, origin)
-        highest = jnp.where(restart, value, highest)
-        time = jnp.where(restart, 0, time + 1)
-        farthest = jnp.maximum(jnp.where(restart, 0.0, farthest), jnp.linalg.norm(position - origin))
-        allowed = jnp.sqrt(jnp.maximum(2 * step_size * time * (highest - value), 0.0))
-        return (origin, highest, time, farthest), (farthest, allowed)
+    back = localizing(step_size=step_size)
 
-    start = (positions[0], values[0], jnp.array(-1), jnp.zeros((), values.dtype))
-    _, (farthest, allowed) = jax.lax.scan(body, start, (positions, values, restarts))
-    return farthest, allowed
+    def body(carry: tuple, now: tuple) -> tuple[tuple, tuple]:
+        position, value, restart = now
+        # Time is counted by `along`, which takes the step that ends here.
+        anew = back.begin(position, value)._replace(time=jnp.array(-1))
+        return back.along(jax.tree.map(lambda new, old: jnp.where(restart, new, old), anew, carry), position, value)
+
+    start = back.begin(positions[0], values[0])._replace(time=jnp.array(-1))
+    return jax.lax.scan(body, start, (positions, values, restarts))[1]
+
+
+class Whence(NamedTuple):
+    """Where a run began, with which value, how many steps ago, and how far from there it has been."""
+
+    origin: Any
+    value: Any
+    time: Any
+    farthest: Any
+
+
+def localizing(*, step_size: Number) -> Retrospect:
+    """Improve or localize, carried along: max_{τ≤t} ‖x_τ − x₀‖ ≤ √(2ηt (f(x₀) − f(x_t))) after every step t.
+
+    Kept by gradient descent with η ≤ 1/ℓ on an ℓ-smooth function, from its start on; remembers the start and how far
+    the run has been, so that memory does not grow with it. Parameters may be any pytree. Over stored arrays, with
+    restarts, it is `improve_or_localize`, whose times are those of points, one later than those of steps.
+    Reference: arora Lemma 7.3.2.
+    """
+
+    def begin(position: Any, value: Any) -> Whence:
+        return Whence(position, value, jnp.array(0), jnp.zeros_like(value))
+
+    def along(memory: Whence, position: Any, value: Any) -> tuple[Whence, tuple[Any, Any]]:
+        moved = jax.tree.map(jnp.subtract, position, memory.origin)
+        away = jnp.sqrt(jnp.stack([jnp.sum(leaf**2) for leaf in jax.tree.leaves(moved)]).sum())
+        time, farthest = memory.time + 1, jnp.maximum(memory.farthest, away.astype(memory.farthest.dtype))
+        allowed = jnp.sqrt(jnp.maximum(2 * step_size * time * (memory.value - value), 0.0))
+        return memory._replace(time=time, farthest=farthest), (farthest, allowed.astype(farthest.dtype))
+
+    return Retrospect(begin, along)
 
 
 doors(
