@@ -67,6 +67,8 @@ def symmetry_makes_saddles(
     loss = NeuronSumLoss(jnp.asarray(inputs), jnp.asarray(np.tanh(inputs @ teacher.T).sum(1)))
     other = random.standard_normal((neurons, 2))
     orbit = losses(loss, jnp.asarray(permutation_orbit(other).reshape(-1, 2 * neurons)))
+    # The weights of one input exchanged between neurons, those of the other left where they are.
+    halves = np.stack([np.stack([each[:, 0], other[:, 1]], axis=1) for each in permutation_orbit(other)])
     mean = symmetrized(teacher)
     output = np.asarray(loss.output(jnp.asarray(mean.ravel())))
     average = float(losses(loss, jnp.asarray(mean.reshape(1, -1)))[0])
@@ -89,7 +91,10 @@ def symmetry_makes_saddles(
     seen = [[0, 1, 1] in counts.tolist(), [2, 0, 0] in counts.tolist(), [1, 0, 1] in counts.tolist()]
     return {
         "loss at all orders of the neurons": Identity(
-            orbit, float(losses(loss, jnp.asarray(other.reshape(1, -1)))[0]), size=samples
+            orbit,
+            float(losses(loss, jnp.asarray(other.reshape(1, -1)))[0]),
+            size=samples,
+            aside={"one input": losses(loss, jnp.asarray(halves.reshape(-1, 2 * neurons)))},
         ),
         "network at the average": Identity(
             output,
@@ -106,6 +111,13 @@ def symmetry_makes_saddles(
             np.array(seen), np.array([True, True, False]), along={"kind": ["valley", "maximum", "saddle"]}
         ),
     }
+
+
+@symmetry_makes_saddles.control(
+    "the weights of one input exchanged, the others not", of="loss at all orders of the neurons"
+)
+def one_input_exchanged(evidence):
+    return replace(evidence, left=evidence.aside["one input"])
 
 
 @symmetry_makes_saddles.control("one neuron with the sum of the weights", of="network at the average")

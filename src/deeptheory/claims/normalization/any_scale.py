@@ -152,6 +152,7 @@ def small_gradients_from_any_scale(
             stacked(
                 lambda size, one: overshoot_bound(size[small] ** 2, rate=one["rate"], smoothness=one["smoothness"])
             ),
+            aside={"squares over the turning size": scales[small] ** 2},
         ),
         "jump along the norm": Rate(norms[0][small], ends[0, 1], exponent=-2.0, rivals=(-1.0,)),
         "steps from a large norm": Inequality(
@@ -180,6 +181,23 @@ def half_the_time(evidence):
 @small_gradients_from_any_scale.control("half the time for large norms", of="steps from a large norm")
 def half_for_large(evidence):
     return replace(evidence, bound=evidence.bound / 2)
+
+
+@small_gradients_from_any_scale.control("a single step leaves the small norms", of="steps at a small norm")
+def out_at_once(evidence):
+    return replace(evidence, bound=np.ones_like(evidence.bound))
+
+
+@small_gradients_from_any_scale.control(
+    "growth by 8π⁴ρλη², as if norms turned at ρη without decay", of="growth at a small norm"
+)
+def smaller_turning_size(evidence):
+    return replace(evidence, quantity=evidence.quantity * 4 * np.pi**2 / 3)
+
+
+@small_gradients_from_any_scale.control("at most 2π²ρη, however small the start", of="norm after the jump")
+def whatever_the_start(evidence):
+    return replace(evidence, bound=evidence.bound * evidence.aside["squares over the turning size"])
 
 
 @small_gradients_from_any_scale.control("1/(2λη) steps per factor e", of="steps for a tenfold norm")

@@ -225,13 +225,14 @@ def smoothness_on_the_sphere(key, *, functions: Annotated[int, Interval(ge=16, l
                 "below πρ": (steepness, np.asarray(gradient_bound(rhos))),
                 "Hessians of the quotient": (np.linalg.norm(hessians, 2, axis=(1, 2)), smooth + 0 * points[:, 0]),
             },
-            aside={"slopes": slopes / rho, "gaps": gaps / rho},
+            aside={"slopes": slopes / rho, "gaps": gaps / rho, "half": rhos / 2},
         ),
         "bound on the gap": Chain(
             {
                 "below the sharp bound": (ranges, np.asarray(sharp_gap_bound(rhos[: len(ranges)]))),
                 "below π²ρ/2": (ranges, np.asarray(gap_bound(rhos[: len(ranges)]))),
-            }
+            },
+            aside={"half": rhos[: len(ranges)] / 2},
         ),
         "sharp bounds attained": Identity(
             [float(ends[0][1] - ends[0][0]), float(jnp.linalg.norm(ends[1][2]))],
@@ -241,6 +242,18 @@ def smoothness_on_the_sphere(key, *, functions: Annotated[int, Interval(ge=16, l
         ),
         "extremal loss has one curvature": Identity(np.linalg.norm(bends, 2, axis=(1, 2)), 1.3, condition=1e3),
     }
+
+
+@smoothness_on_the_sphere.control("no gradient above ρ/2, as of quotients", of="bound on the gradient")
+def as_steep_as_a_quotient(evidence):
+    steepness, _ = evidence.links["below πρ"]
+    return replace(evidence, links={"below ρ/2": (steepness, evidence.aside["half"])})
+
+
+@smoothness_on_the_sphere.control("no range above ρ/2, as of quotients", of="bound on the gap")
+def as_wide_as_a_quotient(evidence):
+    ranges, _ = evidence.links["below π²ρ/2"]
+    return replace(evidence, links={"below ρ/2": (ranges, evidence.aside["half"])})
 
 
 @smoothness_on_the_sphere.control("πρ is attained", of="sharp bounds attained")

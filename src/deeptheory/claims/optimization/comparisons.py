@@ -23,22 +23,58 @@ from deeptheory.optimization.stochastic import minibatches
 
 @functools.partial(jax.jit, static_argnames=("method", "steps"))
 def distances(function, start, step, momentum, *, method, steps):
-    """How far a run is from the minimum at 0, by gradient descent, the heavy ball or Newton's method."""
-    chosen = {"gradient descent": optax.sgd(step), "heavy ball": optax.sgd(step, momentum), "Newton": newton()}[method]
+    """How far a run is from the minimum at 0, by one of the methods."""
+    chosen = {
+        "gradient descent": optax.sgd(step),
+        "heavy ball": optax.sgd(step, momentum),
+        "Nesterov": optax.sgd(step, momentum, nesterov=True),
+        "AdaGrad": optax.adagrad(step, initial_accumulator_value=0.0, eps=0.0),
+        "Newton": newton(),
+    }[method]
     return jnp.linalg.norm(trajectory(function, chosen, start, steps=steps).position, axis=1)
 
 
+def steps_down(far):
+    """The steps after which a run stays within a thousandth of its first distance."""
+    return int(np.flatnonzero(far > 1e-3 * far[0])[-1]) + 1
+
+
+def adagrad_by_hand(step, steps):
+    """AdaGrad on x²/2 from 1: a gradient that is λ times as large is divided by a root that is λ times as large."""
+    x, total, path = 1.0, 0.0, [1.0]
+    for _ in range(steps):
+        total += x**2
+        x -= step * x / total**0.5
+        path.append(x)
+    return np.abs(path)
+
+
 @claim(
-    items={"A2.29": ("gradient descent", "heavy ball", "Newton", "order"), "H4.12": ("gradient descent", "heavy ball")},
-    says=r"On a quadratic with condition number $\kappa$, each method at its best step, gradient descent takes a "
-    r"number of steps of order $\kappa$, the heavy ball of order $\sqrt\kappa$, Newton's method one.",
-    needs="a quadratic; the distance is to fall by a factor of a thousand",
+    items={
+        "A2.29": (
+            "gradient descent",
+            "steps of gradient descent",
+            "heavy ball",
+            "Nesterov",
+            "AdaGrad along the axes",
+            "Newton",
+            "order",
+        ),
+        "H4.12": ("gradient descent", "heavy ball"),
+    },
+    says=r"On a quadratic of condition number $\kappa$ gradient descent takes a number of steps of order $\kappa$, the "
+    r"heavy ball and Nesterov's method of order $\sqrt\kappa$, Newton's method one, and AdaGrad as many whatever "
+    r"$\kappa$ if the curvatures differ along the axes.",
+    needs="a quadratic; the distance is to fall by a factor of a thousand; gradient descent and the heavy ball at "
+    "their best steps, Nesterov's method at 1/L",
     symbols={r"\kappa": "the condition number, largest over least curvature"},
     why="A step of gradient descent is as long as the steepest direction allows, and the flattest gets $1/\\kappa$ of "
     "what it needs. Momentum adds up what points the same way and makes it $1/\\sqrt\\kappa$. Newton's method measures "
-    "every direction by its own curvature, and pays with the Hessian.",
-    notice="Three lines: slope one, slope one half, and level. At a condition number of a thousand that is thousands "
-    "of steps, a hundred, and one.",
+    "every direction by its own curvature, and pays with the Hessian. AdaGrad divides the gradient of a coordinate by "
+    "the root of the sum of its squares: a factor on both cancels, but only of coordinates, not of other directions.",
+    notice="Lines of slope one and one half, and level ones. At a condition number of a thousand that is 3,281 steps "
+    "of gradient descent, 262 and 192 with momentum, one of Newton's method, and 13 of AdaGrad; with the axes turned "
+    "AdaGrad needs thousands too.",
 )
 def methods_on_an_ill_conditioned_bowl(
     key,
@@ -49,26 +85,54 @@ def methods_on_an_ill_conditioned_bowl(
     random = generator(key)
     basis, _ = np.linalg.qr(random.standard_normal((dimension, dimension)))
     start, kappa = jnp.asarray(basis @ np.ones(dimension)), np.array(conditions)
-    counts: dict[str, list[int]] = {"gradient descent": [], "heavy ball": [], "Newton": []}
+    counts: dict[str, list[int]] = {name: [] for name in ("gradient descent", "heavy ball", "Nesterov", "Newton")}
+    along_axes, turned, closed, shorter = [], [], [], []
+    time = np.arange(5 * conditions[-1] + 1)
     for condition in conditions:
         values = np.geomspace(1 / condition, 1, dimension)
         bowl = Quadratic(jnp.asarray(basis * values @ basis.T), jnp.zeros(dimension))
+        shrink = 1 - values[0] ** 0.5
         best = {
             "gradient descent": (2 / (1 + values[0]), 0.0, 5 * conditions[-1]),
             "heavy ball": (*optimal_heavy_ball(values[0], 1.0), 400),
+            "Nesterov": (1.0, shrink / (2 - shrink), 800),
             "Newton": (1.0, 0.0, 3),
         }
         for method, (step, momentum, steps) in best.items():
-            far = np.asarray(distances(bowl, start, step, momentum, method=method, steps=steps))
-            counts[method].append(int(np.flatnonzero(far > 1e-3 * far[0])[-1]) + 1)
-    descent, ball, one = (np.array(each) for each in counts.values())
+            counts[method].append(
+                steps_down(np.asarray(distances(bowl, start, step, momentum, method=method, steps=steps)))
+            )
+        upright = Quadratic(jnp.diag(jnp.asarray(values)), jnp.zeros(dimension))
+        for runs, each, begin in ((along_axes, upright, jnp.ones(dimension)), (turned, bowl, start)):
+            runs.append(
+                steps_down(np.asarray(distances(each, begin, 0.5, 0.0, method="AdaGrad", steps=5 * conditions[-1])))
+            )
+        # The distance in closed form, at the best step and at 1/L.
+        for found, step in ((closed, 2 / (1 + values[0])), (shorter, 1.0)):
+            found.append(steps_down(np.linalg.norm(np.abs(1 - step * values) ** time[:, None], axis=1)))
+    descent, ball, ahead, one = (np.array(each) for each in counts.values())
     along = {"condition": kappa}
     return {
         "gradient descent": Rate(kappa, descent, exponent=1.0, rivals=(0.5,)),
+        "steps of gradient descent": Exact(
+            descent, np.array(closed), along=along, aside={"step 1/L": np.array(shorter)}
+        ),
         "heavy ball": Rate(kappa, ball, exponent=0.5, rivals=(1.0, 0.0)),
+        "Nesterov": Rate(kappa, ahead, exponent=0.5, rivals=(1.0, 0.0)),
+        "AdaGrad along the axes": Exact(
+            np.array(along_axes),
+            np.full(len(kappa), steps_down(adagrad_by_hand(0.5, 100))),
+            along=along,
+            aside={"turned": np.array(turned)},
+        ),
         "Newton": Exact(one, np.ones(len(kappa), int), along=along),
         "order": Chain(
-            {"Newton before the ball": (one, ball), "the ball before descent": (ball, descent)}, along=along
+            {
+                "Newton before the ball": (one, ball),
+                "the ball before Nesterov": (ball, ahead),
+                "Nesterov before descent": (ahead, descent),
+            },
+            along=along,
         ),
     }
 
@@ -78,18 +142,34 @@ def two_steps(evidence):
     return replace(evidence, right=evidence.right + 1)
 
 
-@methods_on_an_ill_conditioned_bowl.control("descent before the ball", of="order")
+@methods_on_an_ill_conditioned_bowl.control("step 1/L for 2/(L + μ)", of="steps of gradient descent")
+def shorter_step(evidence):
+    return replace(evidence, right=evidence.aside["step 1/L"])
+
+
+@methods_on_an_ill_conditioned_bowl.control("whatever the axes", of="AdaGrad along the axes")
+def turned_axes(evidence):
+    return replace(evidence, left=evidence.aside["turned"])
+
+
+@methods_on_an_ill_conditioned_bowl.control("Nesterov's method before the heavy ball", of="order")
 def other_order(evidence):
-    ball, descent = evidence.links["the ball before descent"]
-    return replace(evidence, links={"descent before the ball": (descent, ball)})
+    ball, ahead = evidence.links["the ball before Nesterov"]
+    return replace(evidence, links={"Nesterov before the ball": (ahead, ball)})
 
 
 @methods_on_an_ill_conditioned_bowl.picture
-def three_lines(pieces):
+def lines_of_steps(pieces):
     """Steps to a thousandth of the distance, by condition number."""
-    newton_steps = pieces["Newton"]
-    marks = [Dots("Newton", newton_steps.along["condition"], newton_steps.left)]
-    for name, power in (("gradient descent", 1.0), ("heavy ball", 0.5)):
+    newton_steps, level = pieces["Newton"], pieces["AdaGrad along the axes"]
+    kappa = np.asarray(newton_steps.along["condition"], float)
+    marks = [
+        Dots("Newton", kappa, newton_steps.left),
+        Dots("AdaGrad along the axes", kappa, level.left),
+        Line("AdaGrad along the axes", kappa, level.right),
+        Line("AdaGrad along the axes", kappa, level.aside["turned"], rival="axes turned"),
+    ]
+    for name, power in (("gradient descent", 1.0), ("heavy ball", 0.5), ("Nesterov", 0.5)):
         x, y = np.asarray(pieces[name].x, float), np.asarray(pieces[name].y)
         marks += [Dots(name, x, y), Line(name, x, y[-1] * (x / x[-1]) ** power)]
     return Curves(marks, x="condition number κ", y="steps", log="xy")

@@ -105,6 +105,7 @@ def moments_through_random_matrices(
             np.stack(through),
             exact=True,
             along={"entries": LAWS},
+            aside={"one gain": (np.linalg.norm(right, 2) / np.linalg.norm(right)) ** 2},
         ),
         "independent factors by counting": Exact(
             np.array([mean_square(independent)[0]]),
@@ -139,6 +140,11 @@ def moments_through_random_matrices(
 def uncorrelated(evidence):
     left, right = (Fraction(each) for each in evidence.aside["uncorrelated"])
     return replace(evidence, left=np.array([left]), right=np.array([right]))
+
+
+@moments_through_random_matrices.control("σ²‖A‖_F²‖B‖², the largest gain of B", of="mean square of AWB")
+def largest_gain(evidence):
+    return replace(evidence, predicted=np.asarray(evidence.predicted) * evidence.aside["one gain"])
 
 
 @moments_through_random_matrices.control("one layer fewer", of="mean square of the signal")
