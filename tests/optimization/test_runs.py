@@ -132,6 +132,8 @@ def test_promises_carried_along_are_those_of_the_whole_run(method):
     np.testing.assert_allclose(found.end.position, whole.position[-1], rtol=1e-12)
     with pytest.raises(ValueError, match="promises must hold at least one"):
         audited_run(bowl, method, start, steps=3, promises={})
+    with pytest.raises(TypeError, match="promises"):  # here by the types of the signature, which users do not run with
+        audited_run(bowl, method, start, steps=3, promises={"far": 0.5})  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize("rate", [0.4, 0.9, 2.1])

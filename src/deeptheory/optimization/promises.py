@@ -117,6 +117,9 @@ def audited_run(
     numeric(start=start)
     if not promises:
         raise ValueError("promises must hold at least one promise, and hold none")
+    for name, each in promises.items():
+        if not (callable(each) or isinstance(each, Retrospect)):
+            raise TypeError(f"promises must be functions of a run, or Retrospect, got {each!r} for {name!r}")
     method = optax.with_extra_args_support(method)
 
     def seen(position: Any, memory: Any) -> Iterates:
