@@ -1,11 +1,11 @@
 """The tests of neural-tangents, run on the facade: `python -m benchmarks.neural_tangents_suite CHECKOUT [FILE…]`.
 
-CHECKOUT is a local copy of its repository, version 0.6.5; two of its files need more_itertools besides. Its tests and
-examples are imported as they are, with `neural_tangents` standing for `deeptheory.neural_tangents`. Of every grid of
-parameters some cases are run, drawn as the suite itself draws them, the same in every run. A failure counts as a
-documented difference where a line of docs/neural-tangents.md explains it, by what is raised or by which test it is;
-anything else makes the exit status 1. On a CPU the suite skips what it calls large tests, for speed: `--unskipped` runs
-them too.
+CHECKOUT is a local copy of its repository, version 0.6.5; `empirical_test` needs Flax besides, `stax.linear_test`
+more_itertools. Its tests and examples are imported as they are, with `neural_tangents` standing for
+`deeptheory.neural_tangents`. Of every grid of parameters some cases are run, drawn as the suite itself draws them, the
+same in every run. A failure counts as a documented difference where a line of docs/neural-tangents.md explains it, by
+what is raised or by which test it is; anything else makes the exit status 1. On a CPU the suite skips what it calls
+large tests, for speed: `--unskipped` runs them too.
 """
 
 import argparse

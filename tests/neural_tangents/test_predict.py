@@ -74,6 +74,18 @@ def test_traced_axis_in_the_middle_and_full_kernels():
         nt.predict.gradient_descent_mse(interleaved, Y)
 
 
+@pytest.mark.parametrize("traced", [(0, 1), (0,)])
+def test_a_traced_batch_leaves_a_kernel_of_the_other_axes(traced):
+    """Where all axes are traced the kernel is one number, and every output approaches its target at one rate."""
+    kernel = np.array(0.7) if traced == (0, 1) else np.diag([0.7, 0.7])
+    decay = np.exp(-0.7 * 3.0 / Y.size)
+    predict = nt.predict.gradient_descent_mse(kernel, Y, trace_axes=traced)
+    train, test = predict(3.0, F0, 2 * F0, kernel)
+    np.testing.assert_allclose(train, Y + decay * (F0 - Y), rtol=1e-9)
+    np.testing.assert_allclose(test, 2 * F0 + (1 - decay) * (Y - F0), rtol=1e-9)
+    assert nt.predict.max_learning_rate(kernel, Y.size) == pytest.approx(2 * Y.size / 0.7)
+
+
 def test_predictions_inside_a_compiled_function():
     predict = nt.predict.gradient_descent_mse(TRAIN, Y)
     inside = jax.jit(lambda t: predict(t, F0, G0, CROSS)[1])(3.0)

@@ -14,9 +14,9 @@ from deeptheory.kernels.finite.tangents import Axes, canonical
 
 
 def matrix(kernel: Any) -> Any:
-    """Return a kernel (n, m, h, h′, …) as the matrix of (n h …) against (m h′ …)."""
+    """Return a kernel (n, m, h, h′, …) as the matrix of (n h …) against (m h′ …), one number where all is traced."""
     kernel = jnp.asarray(kernel)
-    if kernel.ndim % 2 or not kernel.ndim:
+    if kernel.ndim % 2:
         raise ValueError(f"a kernel has its axes in pairs, got shape {kernel.shape}")
     kernel = kernel.astype(jnp.result_type(kernel, float))
     rows, columns = range(0, kernel.ndim, 2), range(1, kernel.ndim, 2)
