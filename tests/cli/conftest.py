@@ -12,6 +12,7 @@ from deeptheory.lab.entries import catalogue
 @pytest.fixture
 def run(tmp_path):
     """Type a command; the store and compiled programs live in a folder of the test."""
+    catalogue()  # made if need be, so that no command says on standard error that it makes it first
     environment = {**os.environ, "DEEPTHEORY_HOME": str(tmp_path / "home"), "NO_COLOR": "1"}
 
     def typed(*arguments, **options):

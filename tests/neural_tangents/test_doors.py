@@ -169,6 +169,9 @@ def test_inputs_of_the_batch_by_index(images):
     for index in (stax.Slice[0], stax.Slice[..., :1]):
         with pytest.raises(NotImplementedError):
             stax.Index(index)[2](images[0])
+    for index in ([0, 1], (slice(None), np.array([0, 1])), (slice(None), None), True):
+        with pytest.raises(TypeError, match="idx must hold whole numbers and slices"):
+            stax.Index(index)
 
 
 def test_branches_one_after_the_other_along_the_batch(key):

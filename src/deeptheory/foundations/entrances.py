@@ -14,10 +14,10 @@ of `guards` at the top of the function.
   and answers on an accelerator are not looked at.
 """
 
+import dis
 import functools
 import inspect
 import sys
-import traceback
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import is_dataclass
@@ -47,6 +47,7 @@ UNKNOWN = (
     jax.errors.TracerIntegerConversionError,
 )
 """what JAX raises where the value of a traced argument is asked for"""
+RAISES = (dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"])
 
 
 def doors(
@@ -173,11 +174,16 @@ def _traced(given: dict[str, Any]) -> list[str]:
 
 
 def _of_a_library(error: Exception, given: dict[str, Any]) -> bool:
-    """Whether a library, not our own line nor a function among the arguments, stumbled over what it was given."""
-    last = list(traceback.walk_tb(error.__traceback__))[-1][0]
-    unhashable = str(error).startswith("Non-hashable static arguments")  # said by a library that leaves no frame
-    here = last.f_globals.get("__name__", "").startswith("deeptheory.")
-    return (unhashable or not here) and not any(callable(value) for value in given.values())
+    """Whether a library, not our own `raise` nor a function among the arguments, stumbled over what it was given.
+
+    Compiled code leaves no frame: then the last one is ours, and stands at a call or an assignment.
+    """
+    last: Any = error.__traceback__
+    while last.tb_next is not None:
+        last = last.tb_next
+    code, here = last.tb_frame.f_code.co_code, last.tb_frame.f_globals.get("__name__", "").startswith("deeptheory.")
+    ours = here and code[last.tb_lasti] in RAISES
+    return not ours and not any(callable(value) for value in given.values())
 
 
 def _at_fault(given: dict[str, Any]) -> str:

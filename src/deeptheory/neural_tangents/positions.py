@@ -15,6 +15,7 @@ from deeptheory import kernels
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import numeric
 from deeptheory.kernels.layers.layer import Layer
+from deeptheory.kernels.layers.positions import check_index
 from deeptheory.neural_tangents.layouts import Axes, Placed, keeping
 from deeptheory.neural_tangents.triples import named
 from deeptheory.neural_tangents.wholes import Selected
@@ -170,6 +171,7 @@ def Index(idx: Any, batch_axis: int = 0, channel_axis: int = -1) -> Layer:
     Positions by integers and slices, inputs by slices; channels, in finite networks alone, by slices.
     """
     given = idx if isinstance(idx, tuple) else (idx,)
+    check_index("idx", tuple(each for each in given if each is not Ellipsis))
 
     def make(rank: int, axes: Axes) -> tuple[Layer, Axes]:
         dots = given.index(Ellipsis) if Ellipsis in given else len(given)
@@ -177,9 +179,9 @@ def Index(idx: Any, batch_axis: int = 0, channel_axis: int = -1) -> Layer:
         whole = (*given[:dots], *[slice(None)] * (rank - dots - len(rest)), *rest)
         if len(whole) != rank:
             raise ValueError(f"Index of {len(given)} entries met inputs of rank {rank}")
-        if any(isinstance(whole[axis], int) for axis in axes):
+        if any(not isinstance(whole[axis], slice) for axis in axes):
             raise NotImplementedError("Index by an integer would remove the axis of the batch or of channels")
-        gone = [axis for axis, each in enumerate(whole) if isinstance(each, int)]
+        gone = [axis for axis, each in enumerate(whole) if not isinstance(each, slice)]
         after = Axes(*(axis - sum(each < axis for each in gone) for axis in axes))
         places = kernels.Index(tuple(whole[axis] for axis in axes.positions(rank)))
         chosen = Selected(whole[axes.batch], whole[axes.channel])

@@ -107,6 +107,13 @@ class ImageResize(LinearPositions):
         return jax.image.resize(x, extents, self.method, antialias=self.antialias)
 
 
+def check_index(name: str, index: tuple[Any, ...]) -> None:
+    """Refuse to index by anything but whole numbers and slices: lists of places would move or join axes."""
+    for place in index:
+        if isinstance(place, bool) or not isinstance(place, int | np.integer | slice):
+            raise TypeError(f"{name} must hold whole numbers and slices, got {' '.join(repr(place).split()):.60}")
+
+
 @dataclass(frozen=True)
 class Index(LinearPositions):
     """Some positions alone: integers and slices, one for every position axis."""
@@ -114,9 +121,7 @@ class Index(LinearPositions):
     index: tuple[Any, ...]
 
     def __post_init__(self) -> None:
-        for place in self.index:
-            if isinstance(place, str | float | complex):
-                raise TypeError(f"index must hold whole numbers and slices, got {place!r}")
+        check_index("index", self.index)
 
     def transform(self, x):
         return self.chosen(x, self.index)
