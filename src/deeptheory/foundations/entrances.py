@@ -176,14 +176,19 @@ def _traced(given: dict[str, Any]) -> list[str]:
 def _of_a_library(error: Exception, given: dict[str, Any]) -> bool:
     """Whether a library, not our own `raise` nor a function among the arguments, stumbled over what it was given.
 
-    Compiled code leaves no frame: then the last one is ours, and stands at a call or an assignment.
+    Compiled code leaves no frame: then the last one is ours, and stands at a call or an assignment. Where functions are
+    among the arguments, they are what stumbles, unless a size is traced.
     """
     last: Any = error.__traceback__
     while last.tb_next is not None:
         last = last.tb_next
     code, here = last.tb_frame.f_code.co_code, last.tb_frame.f_globals.get("__name__", "").startswith("deeptheory.")
     ours = here and code[last.tb_lasti] in RAISES
-    return not ours and not any(callable(value) for value in given.values())
+    return not ours and (not any(map(callable, given.values())) or any(map(_is_traced_size, given.values())))
+
+
+def _is_traced_size(value: Any) -> bool:
+    return isinstance(value, Tracer) and value.ndim == 0 and jax.numpy.issubdtype(value.dtype, jax.numpy.integer)
 
 
 def _at_fault(given: dict[str, Any]) -> str:
