@@ -115,3 +115,24 @@ def test_what_cannot_be_asked_is_said():
         least_norm(DESIGN, LABELS, power=3.0)
     with pytest.raises(ValueError, match="no interpolator"):
         least_norm(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([0.0, 1.0]), power=1)
+
+
+def test_many_points_are_audited_at_once():
+    points = RNG.standard_normal((4, 6))
+    signed = np.abs(RNG.standard_normal((9, 6)))
+    for potential in (EUCLIDEAN, squared_norm(1.5), hypentropy(0.5)):
+        many = jax.jit(jax.vmap(lambda w, p=potential: solves(w, DESIGN, LABELS, p)))(points)
+        alone = [solves(w, DESIGN, LABELS, potential) for w in points]
+        np.testing.assert_allclose(np.array(many).T, alone, rtol=1e-9, atol=1e-11)
+    pair = least_norm(DESIGN, LABELS, power=1)
+    cornered = jax.jit(lambda w: solves(w, DESIGN, LABELS, squared_norm(1), solution=pair))(points[0])
+    np.testing.assert_allclose(
+        cornered, solves(points[0], DESIGN, LABELS, squared_norm(1), solution=pair), rtol=1e-9, atol=1e-11
+    )
+    for norm in (1.0, 2.0, 3.0, np.inf):
+        best = largest_margin(signed, norm=norm)
+        # The solution itself among them, where nothing is left of the conditions.
+        tried = np.vstack([points, best.vector])
+        many = jax.jit(jax.vmap(lambda w, p=norm: solves_margin(w, signed, norm=p)))(tried)
+        alone = [solves_margin(w, signed, norm=norm, solution=best) for w in tried]
+        np.testing.assert_allclose(np.array(many).T, alone, rtol=1e-7, atol=1e-8)

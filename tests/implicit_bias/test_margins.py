@@ -146,5 +146,36 @@ def test_derivatives_of_margins_and_shares_in_the_points():
         change = jax.jvp(function, (points,), (side,))[1]
         ahead, behind = (function(points + step * side) for step in (1e-6, -1e-6))
         np.testing.assert_allclose(change, (ahead - behind) / 2e-6, rtol=1e-6, atol=1e-8)
-    with pytest.raises(TypeError, match="largest_margin needs values, and signed_points is traced"):
-        jax.jit(lambda x: largest_margin(x, norm=1.0).margin)(points)
+
+
+@pytest.mark.parametrize("norm", [1.0, 1.5, 3.0, np.inf])
+def test_derivatives_of_the_largest_margin_in_any_norm(norm):
+    points, side = drawn(3), np.random.default_rng(1).standard_normal((12, 4))
+    for part in ("margin", "vector", "weights"):
+
+        def of(x, part=part):
+            return getattr(largest_margin(x, norm=norm), part)
+
+        found, change = jax.jit(lambda x: jax.jvp(of, (x,), (side,)))(points)
+        np.testing.assert_allclose(found, of(points), rtol=1e-12)
+        ahead, behind = (np.asarray(of(points + step * side)) for step in (1e-6, -1e-6))
+        np.testing.assert_allclose(change, (ahead - behind) / 2e-6, rtol=1e-6, atol=1e-8)
+    # By the envelope: points move the margin by their weight times the component along w.
+    best = largest_margin(points, norm=norm)
+    slope = jax.grad(lambda x: largest_margin(x, norm=norm).margin)(points)
+    np.testing.assert_allclose(slope, np.outer(best.weights, best.vector), rtol=1e-6, atol=1e-9)
+    second = jax.jvp(jax.grad(lambda x: largest_margin(x, norm=norm).margin), (points,), (side,))[1]
+    ahead, behind = (largest_margin(points + step * side, norm=norm) for step in (1e-5, -1e-5))
+    by_hand = np.outer(ahead.weights, ahead.vector) - np.outer(behind.weights, behind.vector)
+    np.testing.assert_allclose(second, by_hand / 2e-5, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("norm", [1.0, 1.5, 2.0, np.inf])
+def test_largest_margins_of_many_data_sets_at_once(norm):
+    sets = np.stack([drawn(seed) for seed in range(3)] + [np.vstack([np.eye(4), -np.eye(4), np.ones((4, 4))])])
+    many = jax.jit(jax.vmap(lambda x: largest_margin(x, norm=norm)))(sets)
+    for i in range(3):
+        alone = largest_margin(sets[i], norm=norm)
+        for found, wanted in zip(many, alone, strict=True):
+            np.testing.assert_allclose(found[i], wanted, rtol=1e-9, atol=1e-12)
+    assert np.isnan(many.margin[3]) and np.isnan(many.vector[3]).all() and not many.support[3].any()

@@ -229,9 +229,33 @@ def test_stable_step_is_the_longest_that_always_lowers_a_loss():
 
 
 def test_degenerate_support_has_no_limit():
+    points = np.array([[1.0, 0.0], [1.0, 1.0]])
     with pytest.raises(ValueError, match="log log t"):
-        points = np.array([[1.0, 0.0], [1.0, 1.0]])
         residual_limit(points, max_margin(points))
+    assert np.isnan(jax.jit(lambda x: residual_limit(x, max_margin(x)))(points)).all()
+
+
+def test_residuals_have_derivatives_and_go_through_vmap():
+    sets, side = np.stack([separable(seed) for seed in (4, 5, 6)]), np.random.default_rng(0).standard_normal((30, 5))
+
+    def limit(points, weight=0.1):
+        return residual_limit(points, max_margin(points), weight=weight)
+
+    def rates(points):
+        return jnp.array(residual_decay(points, max_margin(points)))
+
+    def scaled(points):
+        return jnp.array(margin_rates(points, max_margin(points), limit(points)))
+
+    for function in (limit, rates, scaled):
+        many = jax.jit(jax.vmap(function))(sets)
+        np.testing.assert_allclose(many, [function(points) for points in sets], rtol=1e-8, atol=1e-9)
+        change = jax.jvp(function, (sets[0],), (side,))[1]
+        ahead, behind = (np.asarray(function(sets[0] + step * side)) for step in (1e-6, -1e-6))
+        np.testing.assert_allclose(change, (ahead - behind) / 2e-6, rtol=1e-5, atol=1e-6)
+    # Twice the weight is as good as starting log 2 later: the residual moves along ŵ by as much.
+    by_log_weight = jax.jacobian(lambda log: limit(sets[0], jnp.exp(log)))(0.0)
+    np.testing.assert_allclose(by_log_weight, max_margin(sets[0]).vector, rtol=1e-8)
 
 
 def test_residual_forces_are_the_rate_of_change_of_the_squared_residual():

@@ -15,9 +15,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax.core import Tracer
+from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float, Int
 
-from deeptheory.foundations.arrays import AnyArray
+from deeptheory.foundations.arrays import AnyArray, RealScalar
+from deeptheory.foundations.callbacks import asked
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import numeric
 from deeptheory.foundations.training import stepped
@@ -88,12 +91,12 @@ class SecondProblem(NamedTuple):
     excess: value/least − 1, how much less another interpolator may have at most. distance: from w to the solution.
     """
 
-    unfit: float
-    misaligned: float
-    value: float
-    least: float
-    excess: float
-    distance: float
+    unfit: RealScalar
+    misaligned: RealScalar
+    value: RealScalar
+    least: RealScalar
+    excess: RealScalar
+    distance: RealScalar
 
 
 def solves(
@@ -103,37 +106,41 @@ def solves(
     potential: Potential,
     *,
     start: Float[AnyArray, " d"] | None = None,
-    solution: tuple[Float[np.ndarray, " d"], Float[np.ndarray, " n"]] | None = None,
+    solution: tuple[Float[AnyArray, " d"], Float[AnyArray, " n"]] | None = None,
 ) -> SecondProblem:
     """Measure how far w is from solving min D_R(w, w₀) subject to Xw = y; without `start`, min R(w).
 
     `solution` is a pair of solution and multipliers; without it the dual is solved by Newton's method, which needs a
     smooth conjugate. For ½‖·‖₁² and ½‖·‖∞² give that of `least_norm`, or one of any other solver: the bound `least` is
     ⟨λ, y⟩ − R*(∇R(w₀) + Xᵀλ) + R*(∇R(w₀)), which no interpolator undercuts whatever λ is, so a wrong pair can only make
-    a point look worse. For a norm about w₀ ≠ 0 give w − w₀ and y − Xw₀. On the host.
+    a point look worse. For a norm about w₀ ≠ 0 give w − w₀ and y − Xw₀. On the host; under `jit` and `vmap` too, for
+    many runs at once.
 
     Reference: arora Ch. 8, "Meanings of implicit regularization".
     """
-    point, design, labels = (np.asarray(each, float) for each in (point, design, labels))
-    offset = np.zeros(len(point)) if start is None else np.asarray(potential.gradient(np.asarray(start, float)))
+    given = (point, design, labels, start, *(solution or ()))
+    traced = any(isinstance(each, Tracer) for each in given)
+    xp: Any = jnp if traced else np
+    point, design, labels = (xp.asarray(each, float) for each in (point, design, labels))
+    offset = xp.zeros(len(point)) if start is None else xp.asarray(potential.gradient(xp.asarray(start, float)))
     if solution is None:
         multipliers = dual_multipliers(potential, design, labels, start)
-        best = np.asarray(potential.inverse(offset + design.T @ multipliers))
+        best = xp.asarray(potential.inverse(offset + design.T @ multipliers))
     else:
-        best, multipliers = (np.asarray(each, float) for each in solution)
-    turned = np.asarray(potential.gradient(point)) - offset
-    aside = turned - design.T @ np.linalg.lstsq(design.T, turned)[0]
-    ground = float(conjugate(potential, offset))
-    value = float(potential.value(point) - offset @ point) + ground
-    least = float(multipliers @ labels - conjugate(potential, offset + design.T @ multipliers)) + ground
-    return SecondProblem(
-        unfit=float(np.linalg.norm(design @ point - labels) / max(np.linalg.norm(labels), 1e-300)),
-        misaligned=float(np.linalg.norm(aside) / max(np.linalg.norm(turned), 1e-300)),
-        value=value,
-        least=least,
-        excess=value / least - 1 if least > 0 else np.inf if value > 0 else 0.0,
-        distance=float(np.linalg.norm(point - best)),
-    )
+        best, multipliers = (xp.asarray(each, float) for each in solution)
+    turned = xp.asarray(potential.gradient(point)) - offset
+    aside = turned - design.T @ xp.linalg.lstsq(design.T, turned)[0]
+    ground = conjugate(potential, offset)
+    value = potential.value(point) - offset @ point + ground
+    least = multipliers @ labels - conjugate(potential, offset + design.T @ multipliers) + ground
+    over = xp.where(least > 0, value / xp.where(least > 0, least, 1.0) - 1, xp.where(value > 0, np.inf, 0.0))
+
+    def share(part: Any, whole: Any) -> Any:
+        return xp.linalg.norm(part) / xp.maximum(xp.linalg.norm(whole), 1e-300)
+
+    found = share(design @ point - labels, labels), share(aside, turned), value, least, over
+    found = *found, xp.linalg.norm(point - best)
+    return SecondProblem(*(found if traced else map(float, found)))
 
 
 class MarginProblem(NamedTuple):
@@ -147,12 +154,12 @@ class MarginProblem(NamedTuple):
     distance: between the directions of w and of the solution, as points of the Euclidean sphere.
     """
 
-    infeasible: float
-    misaligned: float
-    margin: float
-    most: float
-    shortfall: float
-    distance: float
+    infeasible: RealScalar
+    misaligned: RealScalar
+    margin: RealScalar
+    most: RealScalar
+    shortfall: RealScalar
+    distance: RealScalar
 
 
 def solves_margin(
@@ -167,30 +174,52 @@ def solves_margin(
     `solution` is that of `margins.largest_margin`, which is called without it, or of another solver: only its vector
     and its weights p are used, and the bound `most` is ‖X̄ᵀp‖⋆, which no direction exceeds whatever the convex weights,
     so wrong ones can only make a direction look worse. For 1 and ∞, where the norm has corners, `misaligned` is that of
-    one subgradient and may stay positive at a solution. On the host.
+    one subgradient and may stay positive at a solution. On the host; under `jit` and `vmap` too, for many runs at once.
 
     Reference: arora Ch. 8, "Meanings of implicit regularization", and Thm 8.3.2.
     """
-    from scipy.optimize import nnls
-
-    point, points = np.asarray(point, float), np.asarray(signed_points, float)
+    traced = any(isinstance(each, Tracer) for each in (point, signed_points, *(solution or ())))
+    xp: Any = jnp if traced else np
+    point, points = xp.asarray(point, float), xp.asarray(signed_points, float)
     best = largest_margin(points, norm=norm) if solution is None else solution
-    if not (size := np.linalg.norm(point, norm)) > 0:
+    size = xp.linalg.norm(point, norm)
+    if not (traced or size > 0):
         raise ValueError("point must not be zero: it has no direction")
     unit, dual = point / size, np.inf if norm == 1 else 1.0 if norm == np.inf else norm / (norm - 1)
-    margin = float(normalized_margin(points, point, norm=norm))
-    turned, slack = np.asarray(squared_norm(norm).gradient(unit)), points @ unit - margin
-    rest = nnls(np.vstack([points.T, slack]), np.append(turned, 0.0), maxiter=30 * sum(points.shape))[1]
-    most = float(np.linalg.norm(best.weights @ points, dual) / best.weights.sum())
-    ahead = best.vector / np.linalg.norm(best.vector)
-    return MarginProblem(
-        infeasible=max(0.0, -margin) / float(np.linalg.norm(points, dual, axis=1).max()),
-        misaligned=float(rest / np.linalg.norm(turned)),
-        margin=margin,
-        most=most,
-        shortfall=1 - margin / most,
-        distance=float(np.linalg.norm(point / np.linalg.norm(point) - ahead)),
+    margin = normalized_margin(points, point, norm=norm)
+    turned = xp.asarray(squared_norm(norm).gradient(unit))
+    rest = _apart(xp.vstack([points.T, points @ unit - margin]), xp.append(turned, 0.0), traced=traced)
+    weights, ahead = xp.asarray(best.weights), best.vector / xp.linalg.norm(best.vector)
+    most = xp.linalg.norm(weights @ points, dual) / weights.sum()
+    found = (
+        xp.maximum(0.0, -margin) / xp.linalg.norm(points, dual, axis=1).max(),
+        rest / xp.linalg.norm(turned),
+        margin,
+        most,
+        1 - margin / most,
+        xp.linalg.norm(point / xp.linalg.norm(point) - ahead),
     )
+    return MarginProblem(*(found if traced else map(float, found)))
+
+
+def _apart(columns: Any, target: Any, *, traced: bool) -> Any:
+    """How far a vector is from the cone of the columns; traced, the host says which of them bear the nearest point."""
+    from scipy.optimize import nnls
+
+    most = 30 * sum(columns.shape)
+    if not traced:
+        return nnls(columns, target, maxiter=most)[1]
+
+    def bearing(columns: np.ndarray, target: np.ndarray) -> np.ndarray:
+        known = np.isfinite(columns).all() and np.isfinite(target).all()
+        return nnls(columns, target, maxiter=most)[0] > 0 if known else np.zeros(columns.shape[1], bool)
+
+    bears = asked(bearing, jax.ShapeDtypeStruct(columns.shape[1:], bool), columns, target)
+    kept = jnp.where(bears, columns, 0.0)
+    # Columns that bear nothing get an entry of their own, so that what is left has full rank.
+    upper = jnp.linalg.qr(jnp.vstack([kept, jnp.diag(jnp.where(bears, 0.0, 1.0))]), mode="r")
+    shares = solve_triangular(upper, solve_triangular(upper, kept.T @ target, trans=1))
+    return jnp.linalg.norm(target - kept @ shares)
 
 
 def least_norm(

@@ -8,10 +8,16 @@ As in `separable`, points are signed: x̄ᵢ = yᵢ xᵢ, and w is right about a
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float
+from jax import lax
+from jax.core import Tracer
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Bool, Float
 
 from deeptheory.foundations.arrays import AnyArray
+from deeptheory.foundations.callbacks import asked
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.implicit_bias.separable import max_margin
@@ -71,8 +77,13 @@ def largest_margin(signed_points: Float[AnyArray, "n d"], *, norm: float = 2.0) 
     those returned meet. For the norms 1 and ∞ a linear programme (the maximizer need not be unique), for 2 the active
     set of `separable.max_margin`, for others sequential quadratic programming, ended by Newton's method on the points
     that bear a weight: exact from about 1.4 to 8, and for some hundred points at most. Nearer the corners of 1 and ∞
-    the bounds may not meet to 1e-7, which is said. Points that are not separable are refused. On the host, but for the
-    norm 2, which goes through `jit`, `vmap` and `grad`.
+    the bounds may not meet to 1e-7, which is said. Points that are not separable are refused.
+
+    Under `jit`, `vmap` and `grad` too: found on the host, with the derivatives, to any order, of the equations that
+    the points on the margin, their weights and w solve; that of the margin is Σ pᵢ⟨w, dx̄ᵢ⟩. They need one w and one p:
+    where there are several the derivative is nan, and so is everything where points are not separable, when that is
+    seen too late.
+
     Reference: arora Thm 8.3.2.
     """
     inside(1, np.inf, norm=norm)
@@ -80,13 +91,58 @@ def largest_margin(signed_points: Float[AnyArray, "n d"], *, norm: float = 2.0) 
         solution = max_margin(signed_points)
         share = solution.duals / solution.duals.sum()
         return LargestMargin(solution.margin, solution.vector * solution.margin, share, solution.support)
-    points = np.asarray(signed_points, np.float64)
+    if isinstance(signed_points, Tracer):
+        return _traced(signed_points, norm)
+    return _found(np.asarray(signed_points, np.float64), norm)
+
+
+def _found(points: np.ndarray, norm: float) -> LargestMargin:
     if norm not in (1, np.inf):
         return _smooth(points, norm)
     found = _programme(points, norm)
     if found.margin <= ROUNDING * np.abs(points).max():
         raise ValueError("the points are not linearly separable through the origin: no w has all y⟨w, x⟩ > 0")
     return found
+
+
+def _traced(points: Array, norm: float) -> LargestMargin:
+    """The solution of the host as a root of the equations of Karush, Kuhn and Tucker, so that it has derivatives."""
+    count, width = points.shape
+
+    def known(points: np.ndarray) -> LargestMargin:
+        try:
+            return _found(np.asarray(points, np.float64), norm)
+        except (ValueError, ArithmeticError):
+            return LargestMargin(np.nan, np.full(width, np.nan), np.full(count, np.nan), np.zeros(count, bool))
+
+    def shape(*sizes: int, kind: Any = points.dtype) -> Any:
+        return jax.ShapeDtypeStruct(sizes, kind)
+
+    found = asked(known, LargestMargin(shape(), shape(width), shape(count), shape(count, kind=bool)), points)
+    # What does not change under a small change of the points: who bears weight, and where the norm has its corner.
+    bears, sides = found.weights > 1e-7 * found.weights.max(), jnp.sign(found.vector)
+    cornered = jnp.abs(found.vector) * width > 1e-9 if norm == 1 else jnp.abs(found.vector) > 1 - 1e-9
+
+    def equations(solution: tuple) -> tuple:
+        margin, vector, weights = solution
+        pull = weights @ points
+        if norm == 1:
+            rest, length = jnp.where(cornered, pull - margin * sides, vector), sides @ vector - 1
+        elif norm == np.inf:
+            rest, length = jnp.where(cornered, vector - sides, pull), weights.sum() - 1
+        else:
+            size = jnp.abs(vector)
+            rest, length = pull - margin * sides * size ** (norm - 1), jnp.sum(size**norm) - 1
+        return length, rest, jnp.where(bears, points @ vector - margin, weights)
+
+    def solved(linear: Any, change: tuple) -> tuple:
+        flat, back = ravel_pytree(change)
+        matrix = jax.jacobian(lambda each: ravel_pytree(linear(back(each)))[0])(flat)
+        return back(jnp.linalg.solve(matrix, flat))
+
+    begin = found.margin, found.vector, found.weights
+    margin, vector, weights = lax.custom_root(equations, begin, lambda _, begin: begin, solved)
+    return LargestMargin(margin, vector, weights, found.support)
 
 
 def _smooth(points: np.ndarray, norm: float) -> LargestMargin:

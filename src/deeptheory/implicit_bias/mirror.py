@@ -52,7 +52,7 @@ def bregman_divergence(
     reference: Float[AnyArray, "*shape"],
 ) -> Any:
     """Return D_R(w, w′) = R(w) − R(w′) − ⟨∇R(w′), w − w′⟩ ≥ 0; ½‖w − w′‖² for R = ½‖·‖². arora 8.1.1."""
-    slope = point.__array_namespace__().sum(potential.gradient(reference) * (point - reference))
+    slope = (potential.gradient(reference) * (point - reference)).sum()
     return potential.value(point) - potential.value(reference) - slope
 
 

@@ -9,9 +9,10 @@ from typing import Annotated, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Float
 
-from deeptheory.foundations.arrays import AnyArray
+from deeptheory.foundations.arrays import AnyArray, namespace
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -64,12 +65,18 @@ ENTROPY = Potential(_entropy, lambda w: _space(w).log(w), lambda z: _space(z).ex
 def quadratic(matrix: Float[AnyArray, "d d"]) -> Potential:
     """Return ½wᵀDw for a positive definite D, whose mirror descent and steepest descent agree: precondition with D⁻¹.
 
-    arora 8.1.1 and Example 8.1.3, where D = Σ⁻¹.
+    D may be traced, and differentiated by; one that is not positive definite is then nan. arora 8.1.1 and Example
+    8.1.3, where D = Σ⁻¹.
     """
-    matrix = np.asarray(matrix)
-    if (least := np.linalg.eigvalsh(matrix)[0]) <= 0:
-        raise ValueError(f"matrix must be positive definite, or ½wᵀDw is no potential: got an eigenvalue {least:.3g}")
-    inverse = np.linalg.inv(matrix)
+    if isinstance(matrix, Tracer):
+        matrix = jnp.where(jnp.linalg.eigvalsh(matrix)[0] > 0, matrix, jnp.nan)
+    else:
+        matrix = np.asarray(matrix)
+        if (least := np.linalg.eigvalsh(matrix)[0]) <= 0:
+            raise ValueError(
+                f"matrix must be positive definite, or ½wᵀDw is no potential: got an eigenvalue {least:.3g}"
+            )
+    inverse = namespace(matrix).linalg.inv(matrix)
     return Potential(lambda w: w @ matrix @ w / 2, lambda w: matrix @ w, lambda z: inverse @ z, lambda w: inverse)
 
 
@@ -148,21 +155,22 @@ def hypentropy(scale: float | Float[AnyArray, ""] | Float[AnyArray, " d"]) -> Po
     """Return R_α(w) = (α²/4) Σ q(wᵢ/α²), q(z) = 2 − √(4+z²) + z arcsinh(z/2), the mirror map of w = u² − v².
 
     `scale` α > 0, one number or one a coordinate: the flow of u² − v² keeps every uᵢvᵢ, and α² is its size. Near
-    wᵢ²/(16α²) for |w| ≪ α², near |w| log(|w|/α²)/4 for |w| ≫ α²: from ½‖·‖₂² to ‖·‖₁.
+    wᵢ²/(16α²) for |w| ≪ α², near |w| log(|w|/α²)/4 for |w| ≫ α²: from ½‖·‖₂² to ‖·‖₁. α may be traced, and
+    differentiated by.
 
     Reference: arora Thm 8.1.6; Woodworth et al. 2020.
     """
     square = scale**2
 
     def value(w: Any) -> Any:
-        z, xp = w / square, _space(w)
+        z, xp = w / square, namespace(w, square)
         return xp.sum(square / 4 * (2 - xp.sqrt(4 + z * z) + z * xp.arcsinh(z / 2)))
 
     return Potential(
         value,
-        lambda w: _space(w).arcsinh(w / (2 * square)) / 4,
-        lambda z: 2 * square * _space(z).sinh(4 * z),
-        lambda w: _diagonal(4 * _space(w).sqrt(w * w + 4 * square**2)),
+        lambda w: namespace(w, square).arcsinh(w / (2 * square)) / 4,
+        lambda z: 2 * square * namespace(z, square).sinh(4 * z),
+        lambda w: _diagonal(4 * namespace(w, square).sqrt(w * w + 4 * square**2)),
     )
 
 

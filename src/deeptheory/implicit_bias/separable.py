@@ -113,14 +113,20 @@ def _traced_margin(points: Array) -> MaxMargin:
 
 
 def residual_limit(
-    signed_points: Float[AnyArray, "n d"], solution: MaxMargin, *, weight: float | None = None
-) -> Float[np.ndarray, " d"]:
+    signed_points: Float[AnyArray, "n d"],
+    solution: MaxMargin,
+    *,
+    weight: float | Float[AnyArray, ""] | None = None,
+) -> Float[AnyArray, " d"]:
     """Return w̃, the limit of w(t) − ŵ log t within the span of the support vectors.
 
     It solves weight · exp(−⟨w̃, x̄ᵢ⟩) = αᵢ on the support (smallest norm); the component orthogonal to that span depends
     on the start and is not determined by the data. The printed construction leaves the weight 1/n out, which shifts
-    w̃ by ŵ log n. References: proof of jagannath Thm 4.7, lucchi (11.15) with η = 1.
+    w̃ by ŵ log n. Under `jit`, `vmap` and `grad` too, where support vectors are linearly independent; else nan.
+    References: proof of jagannath Thm 4.7, lucchi (11.15) with η = 1.
     """
+    if any(isinstance(each, Tracer) for each in (signed_points, weight, *solution)):
+        return _traced_limit(signed_points, solution, 1 / len(signed_points) if weight is None else weight)
     points = np.asarray(signed_points, np.float64)
     weight = 1 / len(points) if weight is None else weight
     rows, duals = points[solution.support], solution.duals[solution.support]
@@ -133,13 +139,35 @@ def residual_limit(
     return limit
 
 
-def residual_decay(signed_points: Float[AnyArray, "n d"], solution: MaxMargin) -> tuple[float, float]:
+def _traced_limit(points: Any, solution: MaxMargin, weight: Any) -> Array:
+    points, support, duals = (jnp.asarray(each) for each in (points, solution.support, solution.duals))
+    target = jnp.where(support, jnp.log(weight) - jnp.log(jnp.where(support, duals, 1.0)), 0.0)
+    limit = jnp.linalg.solve(_on_support(points @ points.T, support), target) @ points
+    met = jnp.abs(jnp.where(support, points @ limit - target, 0.0)).max() < 1e-6 * (1 + jnp.abs(target).max())
+    return jnp.where(met & jnp.all(~support | (duals > 0)), limit, jnp.nan)
+
+
+def _on_support(matrix: Array, support: Array) -> Array:
+    """A matrix of products of points where both are support vectors, with diagonal 2, 3, … for the others."""
+    return jnp.where(support[:, None] & support, matrix, jnp.diag(2.0 + jnp.arange(len(matrix))))
+
+
+def residual_decay(
+    signed_points: Float[AnyArray, "n d"], solution: MaxMargin
+) -> tuple[float | Float[Array, ""], float | Float[Array, ""]]:
     """Return the two exponents that compete in |w(t) − ŵ log t − w̃| ≈ t^(−min).
 
     The first is the smallest eigenvalue of Σ αᵢ x̄ᵢ x̄ᵢᵀ on the span of the support (never above 1, since ŵ itself is an
     eigenvector of eigenvalue 1), the second the slack θ − 1 of the nearest point that is not a support vector
-    (infinite if there is none). Reference: lucchi (11.17)–(11.20), linearised.
+    (infinite if there is none). Under `jit`, `vmap` and `grad` too, where support vectors are linearly independent.
+    Reference: lucchi (11.17)–(11.20), linearised.
     """
+    if any(isinstance(each, Tracer) for each in (signed_points, *solution)):
+        points, support, duals = (jnp.asarray(each) for each in (signed_points, solution.support, solution.duals))
+        # Of the same eigenvalues, without a basis of the span: roots of weights around the points' products.
+        roots = jnp.sqrt(jnp.where(support, duals, 0.0))
+        rates = jnp.linalg.eigvalsh(_on_support(roots[:, None] * (points @ points.T) * roots, support))
+        return rates[0], jnp.where(support, jnp.inf, points @ solution.vector - 1).min()
     points = np.asarray(signed_points, np.float64)
     basis = np.linalg.svd(points[solution.support], full_matrices=False)[2]
     curvature = (points.T * solution.duals) @ points
@@ -290,10 +318,10 @@ def gradient_descent_on_margins(
 class MarginRates(NamedTuple):
     """What is left of the direction, the cosine, the margin and the loss, multiplied by the time scale of each."""
 
-    direction: float  # |w/|w| − ŵ/|ŵ|| · log t
-    cosine: float  # (1 − cos ∠(w, ŵ)) · log² t
-    margin: float  # (γ − min ⟨w, x̄ᵢ⟩/|w|) · log t
-    loss: float  # L(w) · t
+    direction: float | Float[Array, ""]  # |w/|w| − ŵ/|ŵ|| · log t
+    cosine: float | Float[Array, ""]  # (1 − cos ∠(w, ŵ)) · log² t
+    margin: float | Float[Array, ""]  # (γ − min ⟨w, x̄ᵢ⟩/|w|) · log t
+    loss: float | Float[Array, ""]  # L(w) · t
 
 
 def margin_rates(
@@ -303,14 +331,19 @@ def margin_rates(
 
     With ρ the limiting residual and P the projection orthogonal to ŵ: direction |Pρ|/|ŵ|, cosine half its square,
     margin (⟨ŵ, ρ⟩/|ŵ|² − min over the support of ⟨ρ, x̄ᵢ⟩)/|ŵ|, and loss Σ αᵢ = |ŵ|² = 1/γ² for any exponential-tailed
-    loss and any weight. References: jagannath Rem. 4.8, lucchi Thm 72 (end of proof), handbook 12.3.
+    loss and any weight. Under `jit`, `vmap` and `grad` too. References: jagannath Rem. 4.8, lucchi Thm 72 (end of
+    proof), handbook 12.3.
     """
-    points, rho = np.asarray(signed_points, np.float64), np.asarray(residual, np.float64)
-    size = np.linalg.norm(solution.vector)
-    along = solution.vector @ rho / size**2
-    direction = np.linalg.norm(rho - along * solution.vector) / size
-    margin = (along - (points[solution.support] @ rho).min()) / size
-    return MarginRates(float(direction), float(direction**2 / 2), float(margin), float(size**2))
+    given = (signed_points, residual, *solution)
+    traced = any(isinstance(each, Tracer) for each in given)
+    xp: Any = jnp if traced else np
+    points, rho, vector, _, support = (xp.asarray(each) for each in given)
+    size = xp.linalg.norm(vector)
+    along = vector @ rho / size**2
+    direction = xp.linalg.norm(rho - along * vector) / size
+    margin = (along - xp.where(support, points @ rho, np.inf).min()) / size
+    found = direction, direction**2 / 2, margin, size**2
+    return MarginRates(*(found if traced else map(float, found)))
 
 
 doors(__name__, count="[1, 1e5]", dimension="[1, 1e5]", step="(0, ∞)", tolerance="(0, ∞)")
