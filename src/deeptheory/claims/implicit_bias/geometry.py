@@ -51,7 +51,7 @@ def run(method, design, labels, start, *, steps, order=None):
 @claim(
     items={
         "A8.5": ("limits of mirror descent", "limits with one sample a step"),
-        "A8.6": ("limits of mirror descent", "divergences at the limit"),
+        "A8.6": ("limits of mirror descent", "divergences at the limit", "divergences written out"),
         "A8.7": ("limits of mirror descent", "limits with one sample a step", "least potential from its minimum"),
         "A8.9": "steepest descent in a quadratic norm",
     },
@@ -145,10 +145,42 @@ def mirror_descent_projects(
             np.array(lowest), np.array(least), **end, aside={"nearest": np.array(projected)}
         ),
         "divergences at the limit": Identity(splits[:, 0], splits[:, 1], scale=10 * size, error=1e-9 * size),
+        "divergences written out": written_out(draw, matrix),
         "steepest descent in a quadratic norm": Identity(
             np.stack([steep, found[1]]), np.stack([closed, closed]), **end, aside={"with D": np.stack([plain, plain])}
         ),
     }
+
+
+def written_out(draw, matrix):
+    """D_R(w, w′) of pairs of positive vectors beside what it is by hand, and beside that of the pair turned round.
+
+    Squared lengths for quadratic potentials, the relative entropy of measures for the entropy, and for the others
+    ∫⟨∇R(w′ + t(w − w′)) − ∇R(w′), w − w′⟩dt by Gauss's quadrature, the gradients in closed form.
+    """
+    nodes, shares = np.polynomial.legendre.leggauss(40)
+
+    def ratio(w, other):
+        return np.sum(w * np.log(w / other) - w + other)
+
+    def along(gradient):
+        def area(w, other):
+            ways = [gradient(other + (1 + node) / 2 * (w - other)) - gradient(other) for node in nodes]
+            return shares @ np.array(ways) @ (w - other) / 2
+
+        return area
+
+    by_hand = (
+        (EUCLIDEAN, lambda w, other: np.sum((w - other) ** 2) / 2),
+        (quadratic(matrix), lambda w, other: (w - other) @ matrix @ (w - other) / 2),
+        (ENTROPY, ratio),
+        (squared_norm(1.5), along(lambda w: np.cbrt(np.sum(w**1.5)) * np.sqrt(w))),
+        (hypentropy(0.5), along(lambda w: np.log((w + np.sqrt(w**2 + 0.25)) / 0.5) / 4)),
+    )
+    pairs = draw.uniform(0.2, 2.0, (10, 2, len(matrix)))
+    found = [[bregman_divergence(potential, *pair) for pair in pairs] for potential, _ in by_hand]
+    wanted, turned = ([[form(*pair[::way]) for pair in pairs] for _, form in by_hand] for way in (1, -1))
+    return Identity(np.array(found), np.array(wanted), scale=len(matrix), aside={"turned": np.array(turned)})
 
 
 @mirror_descent_projects.picture
@@ -173,6 +205,11 @@ def least_whatever_the_start(evidence):
 @mirror_descent_projects.control("nearest in D_R(w₀, w), arguments swapped", of="limits of mirror descent")
 def arguments_swapped(evidence):
     return replace(evidence, right=evidence.aside["swapped"])
+
+
+@mirror_descent_projects.control("D_R(w₀, w) for D_R(w, w₀)", of="divergences written out")
+def turned_round(evidence):
+    return replace(evidence, right=evidence.aside["turned"])
 
 
 @mirror_descent_projects.control("nearest in the Euclidean distance", of="limits with one sample a step")

@@ -131,10 +131,14 @@ def nearest_interpolator(
     # Gradient descent on the mean of squares, whose longest step is n/σ².
     longest = rows / singular.max() ** 2
     path = descended(design, labels, starts, 0.3 * longest, TIMES[-1])
-    closed = [
-        [descent_iterate(design, labels, step_size=0.6 * longest / rows, steps=int(t), start=start) for start in starts]
-        for t in TIMES
-    ]
+    # With ∇½‖Xw − y‖² in the closed form a step is twice as long, over n; and half of that without the square's two.
+    closed, halved = (
+        [
+            [descent_iterate(design, labels, step_size=size, steps=int(t), start=start) for start in starts]
+            for t in TIMES
+        ]
+        for size in (0.6 * longest / rows, 0.3 * longest / rows)
+    )
     shares = np.array([0.5, 0.99, 1.01, 1.5])
     far = [descended(design, labels, starts[:1], share * longest, 400)[-1, 0] for share in shares]
     null = scipy.linalg.null_space(design)
@@ -167,7 +171,11 @@ def nearest_interpolator(
             aside={"iterates": path},
         ),
         "weights after t steps": Identity(
-            path[TIMES], np.array(closed), **exact, along={"steps": TIMES.astype(float)}, aside={"start": starts}
+            path[TIMES],
+            np.array(closed),
+            **exact,
+            along={"steps": TIMES.astype(float)},
+            aside={"half": np.array(halved)},
         ),
         "steps that converge": Exact(
             np.array([np.linalg.norm(design @ w - labels) < np.linalg.norm(labels) for w in far]),
@@ -235,7 +243,7 @@ def nothing_moves(evidence):
 
 @nearest_interpolator.control("a gradient without its factor two", of="weights after t steps")
 def half_the_gradient(evidence):
-    return replace(evidence, right=(evidence.right + evidence.aside["start"]) / 2)
+    return replace(evidence, right=evidence.aside["half"])
 
 
 @nearest_interpolator.control("steps up to 2n/σ²", of="steps that converge")

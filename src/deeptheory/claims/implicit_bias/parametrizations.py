@@ -35,8 +35,6 @@ QUARTER = ENTROPY._replace(
 )
 ROOT = np.array([[1.2, 0.3, 0.0], [0.3, 0.7, -0.2], [0.0, -0.2, 0.9]])
 """the square root of Σ"""
-ROW, LABEL = np.array([[1.0, 0.6]]), np.array([1.0])
-"""one equation in two unknowns, for the limits and their picture"""
 
 
 def linear(theta):
@@ -258,32 +256,42 @@ def commuting_parametrizations(key, *, trials: Trials = 8):
     twice = jax.jit(jax.vmap(lambda pair: induced_metric(squares_apart, pair)))(alike)[:, 0, 0]
 
     # Four models on one equation, three of them from w = 0; each limit is that of its mirror map.
-    def loss(w):
-        return jnp.sum((ROW @ w - LABEL) ** 2) / 2
+    row, label = draw.uniform(0.5, 1.2, (1, 2)), draw.uniform(0.8, 1.2, 1)
 
-    times = np.append(np.linspace(0, 6, 50), 60.0)
-    half, none = np.full(2, 0.5), np.zeros(2)
+    def loss(w):
+        return jnp.sum((row @ w - label) ** 2) / 2
+
+    times, none = np.append(np.linspace(0, 6, 50), 100.0), np.zeros(2)
+    begin, scale = draw.uniform(0.3, 0.7, (2, 2))
     runs = {
         "weights themselves": reparametrized_flow(lambda w: w, loss, none, times),
-        "squares": reparametrized_flow(squares, loss, half, times) ** 2,
-        "products": products(np.split(reparametrized_flow(products, loss, (2 * half * 0.7, none), times), 2, axis=1)),
+        "squares": reparametrized_flow(squares, loss, begin, times) ** 2,
+        "products": products(np.split(reparametrized_flow(products, loss, (2 * scale, none), times), 2, axis=1)),
         "squares apart": squares_apart(
-            np.split(reparametrized_flow(squares_apart, loss, (0.7 * half, 0.7 * half), times), 2, axis=1)
+            np.split(reparametrized_flow(squares_apart, loss, (scale, scale), times), 2, axis=1)
         ),
     }
-    limits = [
-        bregman_projection(EUCLIDEAN, ROW, LABEL),
-        bregman_projection(ENTROPY, ROW, LABEL, half**2),
-        bregman_projection(hypentropy(0.35), ROW, LABEL),
-        bregman_projection(hypentropy(0.35), ROW, LABEL),
-    ]
+    limits, other = (
+        [
+            bregman_projection(EUCLIDEAN, row, label),
+            bregman_projection(ENTROPY, row, label, begin**power),
+            bregman_projection(hypentropy(factor * scale), row, label),
+            bregman_projection(hypentropy(factor * scale), row, label),
+        ]
+        for power, factor in ((2, 1.0), (1, 2.0))
+    )
     return {
         "limits of four parametrizations": Identity(
             np.array([way[-1] for way in runs.values()]),
             np.array(limits),
             scale=1.0,
             error=1e-7,
-            aside={"model": list(runs), "ways": np.array(list(runs.values()))[:, :-1]},
+            aside={
+                "model": list(runs),
+                "ways": np.array(list(runs.values()))[:, :-1],
+                "equation": np.append(row, label),
+                "of the parameters": np.array(other),
+            },
         ),
         "two metrics at one value": Identity(np.asarray(twice), np.array([4.0, 12.0])),
         "Lie brackets": Identity(
@@ -313,8 +321,10 @@ def commuting_parametrizations(key, *, trials: Trials = 8):
 def four_ways(pieces):
     """The weights of four models under gradient flow, to the line of solutions of one equation."""
     aside = pieces["limits of four parametrizations"].aside
-    line = np.array([0.3, 1.0])
-    marks = [Line("solutions", line, (LABEL[0] - ROW[0, 0] * line) / ROW[0, 1], dashed=True)]
+    first, second, label = np.asarray(aside["equation"])
+    ends = np.asarray(pieces["limits of four parametrizations"].left)[:, 0]
+    line = np.array([ends.min() - 0.15, ends.max() + 0.15])
+    marks = [Line("solutions", line, (label - first * line) / second, dashed=True)]
     ways = dict(zip(map(str, aside["model"]), np.asarray(aside["ways"]), strict=True))
     # Products go the way of the differences, and are drawn dashed over them.
     for name in sorted(ways, key="products".__eq__):
@@ -326,6 +336,14 @@ def four_ways(pieces):
 @commuting_parametrizations.control("all end at the nearest solution", of="limits of four parametrizations")
 def all_nearest(evidence):
     return replace(evidence, right=np.broadcast_to(evidence.right[:1], evidence.right.shape))
+
+
+@commuting_parametrizations.control(
+    "from the start of the parameters, not of the weights", of="limits of four parametrizations"
+)
+def start_of_the_parameters(evidence):
+    # θ₀ for w₀ = θ₀² in the entropy, and the factor 2α of a product for the α of squares.
+    return replace(evidence, right=evidence.aside["of the parameters"])
 
 
 @commuting_parametrizations.control("one metric at one value", of="two metrics at one value")

@@ -136,6 +136,10 @@ def dropout_is_the_path_norm(
     paths = np.einsum("nij,njk->n", second**2, first**2)
     normed = np.asarray([path_norm(pair) ** 2 for pair in zip(first, second, strict=True)])
     products = np.sum(first**2, axis=(1, 2)) * np.sum(second**2, axis=(1, 2))
+    # Paths one by one, through a third layer too: a unit of each, and the product of the weights between them.
+    third = draw.standard_normal((networks, 3, 2))
+    deep = [(*pair, each) for *pair, each in zip(first, second, third, strict=True)]
+    every = [[np.prod(path) for path in paths_through(layers)] for layers in deep]
     return {
         "penalty": Identity(
             penalties,
@@ -143,8 +147,24 @@ def dropout_is_the_path_norm(
             size=100,
             aside={"frobenius": strengths / 2 * products, "strengths": strengths},
         ),
-        "sum over paths": Identity(normed, paths, aside={"products": products}),
+        "sum over paths": Identity(
+            np.append(normed, [path_norm(layers) ** 2 for layers in deep]),
+            np.append(paths, np.sum(np.square(every), axis=1)),
+            size=100,
+            aside={
+                "products": np.append(products, products * np.sum(third**2, axis=(1, 2))),
+                "lengths": np.append(
+                    np.einsum("nij,njk->n", abs(second), abs(first)) ** 2, np.sum(np.abs(every), axis=1) ** 2
+                ),
+            },
+        ),
     }
+
+
+def paths_through(layers):
+    """The weights along every path from an input to an output."""
+    for units in np.ndindex(layers[0].shape[1], *(len(layer) for layer in layers)):
+        yield [layer[after, before] for layer, before, after in zip(layers, units, units[1:], strict=False)]
 
 
 @jax.jit
@@ -165,6 +185,11 @@ def without_half(evidence):
 @dropout_is_the_path_norm.control("the product of the Frobenius norms", of="sum over paths")
 def product_of_norms(evidence):
     return replace(evidence, right=evidence.aside["products"])
+
+
+@dropout_is_the_path_norm.control("the square of a sum for the sum of squares", of="sum over paths")
+def squared_sum(evidence):
+    return replace(evidence, right=evidence.aside["lengths"])
 
 
 @dropout_is_the_path_norm.picture
