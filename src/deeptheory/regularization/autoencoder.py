@@ -6,6 +6,7 @@ Reference: arora 11.3; Mianjy, Arora and Vidal 2018, On the implicit bias of dro
 """
 
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
@@ -33,6 +34,17 @@ Matrix = Float[AnyArray, "d0 d0"]
 Place = int | Int[AnyArray, ""]
 
 
+def symmetric_only(matrix: Matrix) -> Matrix:
+    """Refuse a matrix that is not symmetric, of which the formulas here are not true; one that is comes back."""
+    if not isinstance(matrix, Tracer):
+        known = np.asarray(matrix)
+        if (gap := np.abs(known - known.T).max()) > 1e-6 * np.abs(known).max():
+            raise ValueError(
+                f"matrix must be symmetric, got entries across the diagonal {gap:.3g} apart: see autoencoder_target"
+            )
+    return matrix
+
+
 def autoencoder_target(cross: Matrix) -> Float[Array, "d0 d0"]:
     """Return M = (C_yx + C_xy)/2, all that the loss of UUᵀ sees of the cross covariance C_yx = E yxᵀ."""
     return (jnp.asarray(cross) + jnp.asarray(cross).T) / 2
@@ -56,7 +68,9 @@ def autoencoder_loss(weights: Weights, matrix: Matrix, strength: Scalar) -> Floa
 def autoencoder_gradient(weights: Weights, matrix: Matrix, strength: Scalar) -> Float[Array, "d0 d1"]:
     """Return 4(UUᵀ − M)U + 4λ U diag(UᵀU) for a symmetric M. arora Sec. 11.3."""
     weights = jnp.asarray(weights)
-    return 4 * ((weights @ weights.T - matrix) @ weights + strength * weights * jnp.sum(weights**2, axis=0))
+    return 4 * (
+        (weights @ weights.T - symmetric_only(matrix)) @ weights + strength * weights * jnp.sum(weights**2, axis=0)
+    )
 
 
 def autoencoder_curvature(weights: Weights, matrix: Matrix, strength: Scalar, direction: Weights) -> Float[Array, ""]:
@@ -66,7 +80,7 @@ def autoencoder_curvature(weights: Weights, matrix: Matrix, strength: Scalar, di
     """
     weights, direction = jnp.asarray(weights), jnp.asarray(direction)
     turned = weights @ direction.T
-    residual = matrix - weights @ weights.T
+    residual = symmetric_only(matrix) - weights @ weights.T
     loss = 2 * jnp.sum((turned + turned.T) ** 2) - 4 * jnp.sum(residual * (direction @ direction.T))
     overlaps, norms = jnp.sum(weights * direction, axis=0), jnp.sum(weights**2, axis=0)
     return loss + strength * jnp.sum(8 * overlaps**2 + 4 * norms * jnp.sum(direction**2, axis=0))
@@ -78,7 +92,7 @@ def autoencoder_optimum(matrix: Matrix, width: Scalar, strength: Scalar) -> Floa
     With λ₁ ≥ λ₂ ≥ … and κⱼ the mean of the first j: ρ is the last j ≤ d₁ with λⱼ(d₁ + λj) > λjκⱼ, and the threshold is
     λρκ_ρ/(d₁ + λρ). The letter r of arora Thm 11.3.1 is the hidden width d₁ here. Negative eigenvalues are dropped.
     """
-    values, vectors = jnp.linalg.eigh(jnp.asarray(matrix))
+    values, vectors = jnp.linalg.eigh(jnp.asarray(symmetric_only(matrix)))
     shrunk, _ = dropout_shrinkage(jnp.maximum(values[::-1], 0), width, strength)
     return (vectors[:, ::-1] * shrunk) @ vectors[:, ::-1].T
 

@@ -4,19 +4,22 @@ Columns of different length are orthogonal at a critical point. So the columns f
 eigenvectors of their own: every group is an equalized critical point of fewer columns, and all are listed by choosing
 how many columns and which eigenvectors a group has. The book treats one group, arora Lemma 11.3.7.
 
-`strength` is λ, `eigenvalues` are those of M, `time` is t.
+`strength` is λ, `eigenvalues` are those of M, `time` is t. Curvatures, squares and the threshold go through `jit` and
+`grad`; the list and the curves are made on the host.
 """
 
-import math
 from collections.abc import Iterator
 from itertools import combinations
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Float
 
-from deeptheory.foundations.arrays import AnyArray
+from deeptheory.foundations.arrays import AnyArray, RealScalar
 from deeptheory.foundations.entrances import doors
+from deeptheory.regularization.autoencoder import symmetric_only
 from deeptheory.regularization.factors import equalize
 
 __all__ = [
@@ -53,15 +56,25 @@ class DropoutPoint(NamedTuple):
         return len(self.groups) == 1
 
 
-def equalized_squares(chosen: Numbers, width: Annotated[int, "[1, 1e6]"], strength: float) -> Float[np.ndarray, " n"]:
+def _space(*values: Any) -> Any:
+    return jnp if any(isinstance(value, Tracer) for value in values) else np
+
+
+def _number(value: Any) -> Any:
+    return value if isinstance(value, Tracer) else float(value)
+
+
+def equalized_squares(
+    chosen: Numbers, width: Annotated[int, "[1, 1e6]"], strength: RealScalar
+) -> Float[AnyArray, " n"]:
     """Return the squared singular values of an equalized critical point: σᵢ² = λᵢ − λ Σ_E λⱼ/(d₁ + λr′).
 
     `chosen` are the eigenvalues λⱼ, j ∈ E, of its r′ eigenvectors. It exists if all are positive and r′ ≤ d₁; then
     ‖U‖² = d₁ Σ_E λⱼ/(d₁ + λr′). arora eq. 11.14.
     """
-    values = np.asarray(chosen)
+    values = _space(chosen).asarray(chosen)
     # λᵢ(d₁ + λr′) − λ Σ λⱼ in differences, from which a large λ takes no digits.
-    apart = np.sum(values[:, None] - values, axis=1)
+    apart = (values[:, None] - values).sum(1)
     return (width * values + strength * apart) / (width + strength * len(values))
 
 
@@ -75,6 +88,7 @@ def dropout_critical_points(
     refused: their eigenvectors can be chosen in many ways, and the points form families larger than orbits. At λ = 0
     lengths are free: see `factorization_critical_points` of landscapes.
     """
+    matrix = symmetric_only(matrix)
     values, vectors = np.linalg.eigh(np.asarray(matrix, float))
     values, vectors = values[::-1], vectors[:, ::-1]
     if len(values) > 8:
@@ -155,17 +169,20 @@ def _equalized(vectors: Float[np.ndarray, "d0 r"], squares: Float[np.ndarray, " 
     return (vectors * np.sqrt(squares)) @ rotation[: len(squares)]
 
 
-def threshold_strength(eigenvalues: Numbers) -> float:
+def threshold_strength(eigenvalues: Numbers) -> RealScalar:
     """Return rλ_r/(Σ_{i≤r} λᵢ − rλ_r), below which arora Thm 11.3.5 has λ; r is the number of positive eigenvalues.
 
     Infinite where all positive eigenvalues are equal. The theorem holds above it too: see `new_unit_curvature`.
     """
-    values = np.sort(np.asarray(eigenvalues, float))[::-1]
-    positive = values[values > 1e-12 * np.abs(values).max()]
-    if len(positive) == 0:
+    xp = _space(eigenvalues)
+    values = xp.asarray(eigenvalues, float)
+    positive = values > 1e-12 * xp.abs(values).max()
+    if xp is np and not positive.any():
         raise ValueError("eigenvalues must have a positive one among them")
-    excess = np.sum(positive - positive[-1])
-    return float(len(positive) * positive[-1] / excess) if excess > 1e-12 * positive[0] else math.inf
+    least = xp.where(positive, values, np.inf).min()
+    excess = xp.where(positive, values - least, 0.0).sum()
+    apart = excess > 1e-12 * values.max()
+    return _number(xp.where(apart, positive.sum() * least / xp.where(apart, excess, 1.0), np.inf))
 
 
 def lifted(
@@ -179,7 +196,7 @@ def lifted(
     weights = np.asarray(weights, float)
     if weights.shape[1] > weights.shape[0]:
         raise ValueError(f"weights must have no more columns than rows, got the shape {weights.shape}")
-    vectors = np.linalg.eigh(np.asarray(matrix, float))[1][:, ::-1][:, : weights.shape[1]]
+    vectors = np.linalg.eigh(np.asarray(symmetric_only(matrix), float))[1][:, ::-1][:, : weights.shape[1]]
     inside = vectors.T @ weights
     squares = (inside**2).sum(1)
     kept = squares > 1e-12 * max(squares.max(), 1e-300)
@@ -189,18 +206,18 @@ def lifted(
 
 
 def lifted_curvature(
-    eigenvalues: Numbers, rank: Annotated[int, "[0, 1e6]"], width: Annotated[int, "[1, 1e6]"], strength: float
-) -> float:
+    eigenvalues: Numbers, rank: Annotated[int, "[0, 1e6]"], width: Annotated[int, "[1, 1e6]"], strength: RealScalar
+) -> RealScalar:
     """Return g″(0) along `lifted`: −4 Σ_{r′<i≤d₁} λᵢ + 4(d₁ − r′)λ/(d₁ + λr′) Σ_{i≤r′} λᵢ.
 
     `eigenvalues` from the largest. It can be positive below the threshold of Thm 11.3.5 where d₁ exceeds the rank of M:
     (1, ½, 0), d₁ = 3, r′ = 1, λ = 1.9. arora eq. 11.15 and after.
     """
-    values = np.asarray(eigenvalues, float)
+    values = _space(eigenvalues).asarray(eigenvalues, float)
     if not rank <= width <= len(values):
         raise ValueError(f"need rank ≤ width ≤ the number of eigenvalues {len(values)}, got {rank} and {width}")
     tail = values[rank:width].sum()
-    return float(-4 * tail + 4 * (width - rank) * strength / (width + strength * rank) * values[:rank].sum())
+    return _number(-4 * tail + 4 * (width - rank) * strength / (width + strength * rank) * values[:rank].sum())
 
 
 def swapped(
@@ -218,7 +235,7 @@ def swapped(
     return weights + np.outer(turned - lost, lost @ weights)
 
 
-def swap_curvature(square: float, lost: float, gained: float) -> float:
+def swap_curvature(square: RealScalar, lost: RealScalar, gained: RealScalar) -> RealScalar:
     """Return g″(0) = −4σ²(λ′ − λ_j) along `swapped`; the loss changes by −2σ²t²(λ′ − λ_j) at every t in [0, 1].
 
     `square` is σ², `lost` and `gained` are the eigenvalues of w and w′.
@@ -227,18 +244,18 @@ def swap_curvature(square: float, lost: float, gained: float) -> float:
 
 
 def new_unit_curvature(
-    eigenvalues: Numbers, rank: Annotated[int, "[0, 1e6]"], width: Annotated[int, "[1, 1e6]"], strength: float
-) -> float:
+    eigenvalues: Numbers, rank: Annotated[int, "[0, 1e6]"], width: Annotated[int, "[1, 1e6]"], strength: RealScalar
+) -> RealScalar:
     """Return the second derivative along w_{r′+1}vᵀ, v ⊥ the rows of U: −4λ_{r′+1} + 4λ Σ_{i≤r′} λᵢ/(d₁ + λr′).
 
     At the equalized critical point of the first r′ < d₁ eigenvectors. It is negative exactly when r′ is below the rank
     ρ of the optimum, whatever λ > 0. So every critical point that is not optimal is a strict saddle, for every dropout
     rate: the condition of arora Thm 11.3.5, of which the book leaves open whether it is necessary, is not.
     """
-    values = np.asarray(eigenvalues, float)
+    values = _space(eigenvalues).asarray(eigenvalues, float)
     if not rank < min(width, len(values)):
         raise ValueError(f"rank must be below the width and the number of eigenvalues, got {rank}")
-    return float(-4 * values[rank] + 4 * strength * values[:rank].sum() / (width + strength * rank))
+    return _number(-4 * values[rank] + 4 * strength * values[:rank].sum() / (width + strength * rank))
 
 
 doors(__name__, strength="[0, ∞)", time="[0, ∞)", square="[0, ∞)")

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from deeptheory.foundations.arrays import AnyArray, Numbers, Scalar
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import laws
 from deeptheory.regularization.factors import equalized_factors, nuclear_norm
 from deeptheory.regularization.shrinkage import dropout_optimum
 
@@ -79,6 +80,7 @@ def expected_completion_regularizer(
 
 def weighted(matrix: Float[AnyArray, "d2 d0"], row_law: Law, column_law: OtherLaw) -> Float[Array, "d2 d0"]:
     """Return diag(√p) M diag(√q). Reference: Srebro and Salakhutdinov 2010."""
+    laws(row_law=row_law, column_law=column_law)
     return jnp.sqrt(row_law)[:, None] * matrix * jnp.sqrt(column_law)
 
 

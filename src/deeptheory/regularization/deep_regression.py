@@ -37,6 +37,13 @@ def top_features(
     weights: Weights, inputs: Float[AnyArray, "n d"], *, activation: Activation = jax.nn.relu
 ) -> Float[Array, "n _"]:
     """Return the activations a_{k−1}(x) of the last hidden layer, a row for each input; the inputs if k = 1."""
+    before = inputs.shape[1]
+    for matrix in weights:
+        if matrix.shape[1] != before:
+            raise ValueError(
+                f"weights must fit inputs and each other, got {matrix.shape[1]} columns after {before} units"
+            )
+        before = matrix.shape[0]
     hidden = jnp.asarray(inputs)
     for matrix in weights[:-1]:
         hidden = activation(hidden @ jnp.asarray(matrix).T)
@@ -61,6 +68,8 @@ def regression_loss(
         raise ValueError(
             f"mask must have one entry for each of {features.shape[1]} hidden units, got {np.shape(mask)[-1]}"
         )
+    if labels.shape[1] != len(weights[-1]):
+        raise ValueError(f"labels must have a column for each of {len(weights[-1])} outputs, got {labels.shape[1]}")
     kept = features if mask is None else features * mask
     return jnp.mean(jnp.sum((labels - kept @ jnp.asarray(weights[-1]).T) ** 2, axis=1))
 

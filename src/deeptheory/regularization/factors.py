@@ -12,6 +12,7 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.arrays import AnyArray
@@ -40,9 +41,20 @@ def nuclear_norm(matrix: Float[AnyArray, "rows columns"]) -> Float[Array, ""]:
 def induced_regularizer(matrix: Float[AnyArray, "d2 d0"], width: int) -> Float[Array, ""]:
     """Return the least expected regularizer over all factors of M, Θ(M) = ‖M‖²_*/d₁ with ‖·‖_* the nuclear norm.
 
-    For Gaussian measurements and d₁ ≥ rank M; below the rank there are no factors. arora eq. 11.6.
+    For Gaussian measurements and d₁ ≥ rank M; below the rank there are no factors, which is said unless M is traced.
+    arora eq. 11.6.
     """
+    _wide_enough(matrix, width)
     return nuclear_norm(matrix) ** 2 / width
+
+
+def _wide_enough(matrix: Float[AnyArray, "d2 d0"], width: int) -> None:
+    if width < min(matrix.shape) and not isinstance(matrix, Tracer):
+        singular = np.linalg.svd(np.asarray(matrix), compute_uv=False)
+        if (rank := int(np.sum(singular > 1e-6 * singular[0]))) > width:
+            raise ValueError(
+                f"width must be at least the rank of the matrix, {rank}, or it has no factors; got {width}"
+            )
 
 
 def nuclear_norm_chain(left: Float[AnyArray, "d2 d1"], right: Float[AnyArray, "d0 d1"]) -> dict[str, Float[Array, ""]]:
@@ -113,6 +125,7 @@ def equalized_factors(
 
     arora Thm 11.1.1, for the balanced factors of M rather than for the pair one happens to have. Needs d₁ ≥ rank M.
     """
+    _wide_enough(matrix, width)
     left, right = balanced_factors(matrix, width)
     rotation = equalize(left.T @ left)
     return left @ rotation, right @ rotation
