@@ -239,3 +239,35 @@ def test_the_turn_of_orthogonal_equal_and_vanishing_columns():
     np.testing.assert_allclose(equalizing_turn(np.diag([2.0, 0.0]), 10.0)[2], -(0.5**0.5), rtol=1e-12)
     assert equalizing_turn(np.eye(2), 10.0)[2] == 0
     assert equalizing_turn(np.zeros((2, 2)), 10.0)[2] == 0
+
+
+def test_a_matrix_that_is_not_symmetric_is_refused():
+    lopsided, weights = np.array([[1.0, 0.5], [0.0, 2.0]]), np.ones((2, 2))
+    for ask in (
+        lambda m: autoencoder.autoencoder_optimum(m, 2, 0.5),
+        lambda m: autoencoder.least_autoencoder_loss(m, 2, 0.5),
+        lambda m: autoencoder.autoencoder_gradient(weights, m, 0.5),
+        lambda m: autoencoder.autoencoder_curvature(weights, m, 0.5, weights),
+        lambda m: catalogue.dropout_critical_points(m, 2, 0.5),
+        lambda m: catalogue.lifted(0 * weights, m, 0.1),
+    ):
+        with pytest.raises(ValueError, match=r"matrix must be symmetric, .* 0\.5 apart: see autoencoder_target"):
+            ask(lopsided)
+        ask(np.asarray(autoencoder.autoencoder_target(lopsided)))
+
+
+def test_derivatives_of_curvatures_squares_and_threshold_by_hand():
+    values, strength, width = np.array([3.0, 2.0, 1.0]), 0.7, 3
+    # rλ_r/(Σλᵢ − rλ_r) = 3·1/(6 − 3) = 1, and its derivative (−1/3, −1/3, 1 + 2/3).
+    slope = jax.jit(jax.grad(catalogue.threshold_strength))(values)
+    np.testing.assert_allclose(slope, [-1 / 3, -1 / 3, 5 / 3], rtol=1e-12)
+    many = jax.vmap(catalogue.threshold_strength)(np.array([[3.0, 2, 1], [1.0, 0, 0], [0.0, -1, -2], [5.0, 1, 0]]))
+    np.testing.assert_allclose(many, [1.0, np.inf, np.nan, 0.5], rtol=1e-12)
+    fresh = jax.grad(lambda e: catalogue.new_unit_curvature(e, 1, width, strength))(values)
+    np.testing.assert_allclose(fresh, [4 * strength / (width + strength), -4, 0], rtol=1e-12)
+    raised = jax.grad(lambda e: catalogue.lifted_curvature(e, 1, width, strength))(values)
+    np.testing.assert_allclose(raised, [8 * strength / (width + strength), -4, -4], rtol=1e-12)
+    by_strength = jax.grad(lambda s: catalogue.lifted_curvature(values, 1, width, s))(strength)
+    assert by_strength == pytest.approx(8 * 3 * width / (width + strength) ** 2)
+    squares = jax.jacobian(lambda e: catalogue.equalized_squares(e, width, strength))(values)
+    np.testing.assert_allclose(squares, np.eye(3) - strength / (width + 3 * strength), rtol=1e-12)

@@ -109,3 +109,8 @@ def test_terms_and_conditions_of_the_bound_by_hand():
     assert not completion.completion_conditions(left, right, 2 * target, ROWS, COLUMNS, 50)[
         "no entry of the target above one"
     ]
+
+
+def test_laws_that_do_not_add_up_to_one_are_refused():
+    with pytest.raises(ValueError, match=r"column_law must be probabilities that add up to one, got a sum of 1\.5"):
+        completion.weighted_trace_norm(np.eye(2), np.full(2, 0.5), np.array([0.5, 1.0]))

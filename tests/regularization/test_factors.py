@@ -110,3 +110,12 @@ def test_defect_vanishes_exactly_where_the_residual_does(key):
 def test_a_gram_matrix_that_is_not_symmetric_is_refused():
     with pytest.raises(ValueError, match="symmetric"):
         factors.equalize(np.array([[0.0, 1.0], [2.0, 0.0]]))
+
+
+def test_fewer_columns_than_the_rank_have_no_factors():
+    matrix = np.diag([3.0, 2.0, 1.0])
+    for ask in (factors.induced_regularizer, factors.equalized_factors):
+        with pytest.raises(ValueError, match=r"width must be at least the rank of the matrix, 3, .* got 2"):
+            ask(matrix, 2)
+    assert float(factors.induced_regularizer(matrix, 3)) == pytest.approx(12)
+    assert float(factors.induced_regularizer(np.diag([3.0, 2.0, 0.0]), 2)) == pytest.approx(12.5)

@@ -123,3 +123,13 @@ def test_explicit_penalties_against_a_convex_solver(key):
         np.testing.assert_allclose(path_at(path, np.array([8 * penalty / 2]))[0], weights.value, atol=1e-5)
         cvxpy.Problem(cvxpy.Minimize(loss + penalty * cvxpy.sum_squares(weights))).solve(solver=cvxpy.CLARABEL)
         np.testing.assert_allclose(ridge_path(design, labels, np.array([penalty]))[0], weights.value, atol=1e-6)
+
+
+def test_layers_and_labels_that_do_not_fit_are_named():
+    inputs, labels = np.ones((4, 2)), np.ones((4, 2))
+    with pytest.raises(ValueError, match="weights must fit inputs and each other, got 4 columns after 3 units"):
+        deep_regression.regression_loss((np.ones((3, 2)), np.ones((2, 4))), inputs, labels)
+    with pytest.raises(ValueError, match="got 3 columns after 2 units"):
+        deep_regression.neuron_penalties((np.ones((3, 3)), np.ones((2, 3))), inputs, 0.5)
+    with pytest.raises(ValueError, match="labels must have a column for each of 2 outputs, got 1"):
+        deep_regression.regression_loss((np.ones((3, 2)), np.ones((2, 3))), inputs, labels[:, :1])

@@ -182,7 +182,8 @@ def threshold_strength(eigenvalues: Numbers) -> RealScalar:
     least = xp.where(positive, values, np.inf).min()
     excess = xp.where(positive, values - least, 0.0).sum()
     apart = excess > 1e-12 * values.max()
-    return _number(xp.where(apart, positive.sum() * least / xp.where(apart, excess, 1.0), np.inf))
+    found = xp.where(apart, positive.sum() * least / xp.where(apart, excess, 1.0), np.inf)
+    return _number(xp.where(positive.any(), found, np.nan))
 
 
 def lifted(
