@@ -19,7 +19,7 @@ from jax.core import Tracer
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float, Int
 
-from deeptheory.foundations.arrays import AnyArray, RealScalar
+from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.callbacks import asked
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import numeric
@@ -91,12 +91,12 @@ class SecondProblem(NamedTuple):
     excess: value/least − 1, how much less another interpolator may have at most. distance: from w to the solution.
     """
 
-    unfit: RealScalar
-    misaligned: RealScalar
-    value: RealScalar
-    least: RealScalar
-    excess: RealScalar
-    distance: RealScalar
+    unfit: Any
+    misaligned: Any
+    value: Any
+    least: Any
+    excess: Any
+    distance: Any
 
 
 def solves(
@@ -154,12 +154,12 @@ class MarginProblem(NamedTuple):
     distance: between the directions of w and of the solution, as points of the Euclidean sphere.
     """
 
-    infeasible: RealScalar
-    misaligned: RealScalar
-    margin: RealScalar
-    most: RealScalar
-    shortfall: RealScalar
-    distance: RealScalar
+    infeasible: Any
+    misaligned: Any
+    margin: Any
+    most: Any
+    shortfall: Any
+    distance: Any
 
 
 def solves_margin(

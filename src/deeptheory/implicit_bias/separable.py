@@ -152,9 +152,7 @@ def _on_support(matrix: Array, support: Array) -> Array:
     return jnp.where(support[:, None] & support, matrix, jnp.diag(2.0 + jnp.arange(len(matrix))))
 
 
-def residual_decay(
-    signed_points: Float[AnyArray, "n d"], solution: MaxMargin
-) -> tuple[float | Float[Array, ""], float | Float[Array, ""]]:
+def residual_decay(signed_points: Float[AnyArray, "n d"], solution: MaxMargin) -> tuple[Any, Any]:
     """Return the two exponents that compete in |w(t) − ŵ log t − w̃| ≈ t^(−min).
 
     The first is the smallest eigenvalue of Σ αᵢ x̄ᵢ x̄ᵢᵀ on the span of the support (never above 1, since ŵ itself is an

@@ -163,7 +163,7 @@ def _groupings(
                         yield ((columns, chosen), *others)
 
 
-def _equalized(vectors: Float[np.ndarray, "d0 r"], squares: Float[np.ndarray, " r"], columns: int) -> np.ndarray:
+def _equalized(vectors: Float[np.ndarray, "d0 r"], squares: Float[AnyArray, " r"], columns: int) -> np.ndarray:
     """W Σ Vᵀ with `columns` columns of one length."""
     rotation = equalize(np.diag(np.pad(squares, (0, columns - len(squares)))))
     return (vectors * np.sqrt(squares)) @ rotation[: len(squares)]

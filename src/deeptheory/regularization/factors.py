@@ -49,7 +49,7 @@ def induced_regularizer(matrix: Float[AnyArray, "d2 d0"], width: int) -> Float[A
 
 
 def _wide_enough(matrix: Float[AnyArray, "d2 d0"], width: int) -> None:
-    if width < min(matrix.shape) and not isinstance(matrix, Tracer):
+    if not (isinstance(matrix, Tracer) or isinstance(width, Tracer)) and width < min(matrix.shape):
         singular = np.linalg.svd(np.asarray(matrix), compute_uv=False)
         if (rank := int(np.sum(singular > 1e-6 * singular[0]))) > width:
             raise ValueError(
