@@ -64,7 +64,6 @@ def test_what_is_no_norm_is_refused(power):
         quadratic(np.diag([1.0, -0.1]))
 
 
-@pytest.mark.item("A8.20")
 def test_derivatives_in_the_scale_of_the_start_by_hand():
     """dR_α/dα = (α/2) Σ 2 − √(4 + w²/α⁴): of q − zq′ the inverse hyperbolic sine drops out."""
     scale = 0.6
