@@ -54,7 +54,7 @@ def spectrum(center, scale, reach, nodes):
     why=r"A real function is a sum of cosines with phases. Along $\omega$ a cosine is a function of one number, "
     r"$\omega\cdot x$, and that is the integral of its derivative from $0$ to $\omega\cdot x$: a threshold unit for "
     r"each $b$ on the way, weighted by the sine. As $\|x\|\le1$ the way ends within $\pm\|\omega\|$, so the offsets "
-    r"are bounded, and the total weight is at most $2\pi\|\omega\|$ a wave.",
+    r"are bounded, and the total weight is at most $2\pi\|\omega\|$ on each side of 0, for each wave.",
     notice="Inside the unit ball the integral over threshold units is the bump, which is off the centre, so that its "
     "phases matter. Beyond the ball the units have all been passed and the integral goes its own way. Without phases "
     "it would be the bump in the middle. The scale of the slider is the width of the bump.",

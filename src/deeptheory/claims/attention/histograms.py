@@ -40,8 +40,9 @@ def states(starts, times, beta):
     },
     why=r"Attention moves every token toward an average of the others, so their overlaps grow in the mean. Tokens that "
     "start orthonormal are all alike, so no overlap can come to differ from another: the whole motion is an equation "
-    r"for one number $g$. Its right side is positive below 1 and vanishes there, slowly for large $\beta$, when tokens "
-    "listen to themselves first.",
+    r"for one number $g$. Its right side is positive from 0 up to 1, where it vanishes like $2(1-g)$ whatever "
+    r"$\beta$ is. For large $\beta$ it is small at first, $2/(e^\beta+n-1)$ at $g=0$, while tokens listen to "
+    "themselves.",
     notice=r"Near the start overlaps are spread over all values. Deeper they gather at the right end, where tokens "
     "agree. The same is reported of the layers of ALBERT, a trained network.",
     explore={"beta": (0.5, 1.0, 2.0)},

@@ -37,7 +37,7 @@ def partial_sums(matrix, vectors, terms):
     },
     says=r"For positive definite $A$ with $\lambda_{\max}<2$, $A^{-1}=\sum_{i\ge0}(I-A)^i$; with $\lambda_{\max}\le1$ "
     r"the first $r$ terms $S_r$ miss exactly $\lambda_{\max}(A^{-1}-S_r)=(1-\lambda_{\min})^r/\lambda_{\min}$, and "
-    r"$S_rv$ costs $r$ products with $A$ and is within that times $\|v\|$.",
+    r"$S_rv$ needs $r-1$ products with $A$ and is within that times $\|v\|$.",
     needs="largest eigenvalue below 2 for convergence, at most 1 for the error",
     symbols={
         "A": "the matrix, such as a Hessian; known by its products",
@@ -47,7 +47,8 @@ def partial_sums(matrix, vectors, terms):
     },
     why=r"In the eigenbasis the series is a geometric one for each eigenvalue, $\sum(1-\lambda)^i=1/\lambda$, which "
     r"converges if $|1-\lambda|<1$. Its tail after $r$ terms is $(1-\lambda)^r/\lambda$, largest at the least "
-    r"eigenvalue. Each further term is $v_{j+1}=v+(I-A)v_j$, one product.",
+    r"eigenvalue. The first term is $v$ itself; each further one is $v_{j+1}=v+(I-A)v_j$, "
+    "one product.",
     notice="Errors fall geometrically, at the pace of the least eigenvalue alone; counting one term too many shifts "
     "the line.",
     explore={"least": (0.02, 0.05, 0.1, 0.3)},

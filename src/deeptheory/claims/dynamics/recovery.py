@@ -389,7 +389,8 @@ def sequence_and_bounds(pieces):
     says=r"With $N^{1+a}$ samples and steps $N^{-b}$ the mean overlap at the end has the corners of the theorems: for "
     r"information exponent 1 it comes to one for $0<b<a$ and to zero for $b>a$, for exponent 3 to zero "
     r"for all $a<1$ with $b\ge a/2$.",
-    needs="spherical online gradient descent from the upper half sphere",
+    needs="spherical online gradient descent from the upper half sphere; one (a, b) of each region is followed to "
+    "large dimensions, the others are seen at one",
     symbols={
         r"N": "the dimension",
         r"a": "how many samples: $N^a$ a dimension",

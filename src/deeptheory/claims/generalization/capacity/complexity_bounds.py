@@ -40,7 +40,8 @@ from deeptheory.lab.pictures import Curves, Dots, Line, seen
     says=r"With probability $1-\delta$ all $f$ with values in $[0,1]$ have $\mathbb Ef-\hat{\mathbb E}f\le2R+"
     r"\sqrt{\log\frac1\delta/2n}$, and on both sides $2\hat R+3\sqrt{\log\frac2\delta/2n}$ with the complexity of the "
     r"sample, before or after clipping. Neither 2 can be smaller.",
-    needs="independent samples, values in [0, 1]; the printed roots are √2 times larger, or twice for the clipped loss",
+    needs=r"independent samples, values in $[0,1]$; the printed roots are $\sqrt2$ times larger; that of the clipped "
+    r"loss has $2\log\frac1\delta$ for $\frac12\log\frac2\delta$, which is more for $\delta<0.79$",
     symbols={
         r"\delta": "the probability with which the bound may fail",
         r"\mathbb Ef,\ \hat{\mathbb E}f": "the mean of a function on the population and on the sample",

@@ -133,7 +133,7 @@ def stretches(pieces):
     says=r"The margin loss, the share of margins at most $\gamma$, grows with $\gamma$ and is the 0–1 error at "
     r"$\gamma=0$, ties counted; multiplying $L$ layers by $c$ multiplies margins by $c^L$ and leaves those divided by "
     r"$\prod\|A_i\|_2$ as they were.",
-    needs="no biases; c > 0",
+    needs="no biases; c > 0; the handbook's loss counts margins below γ, which differs at ties only",
     symbols={
         r"\gamma": "the margin asked for: output of the right class minus the largest other",
         r"L": "the number of layers, 3 here",
