@@ -43,8 +43,6 @@ def covariance(draw, size):
             "never negative",
         ),
         "L9.2": ("finite sets", "Gaussians on the line", "never negative", "not symmetric"),
-        "A5.29": ("mean log-ratio", "diagonal Gaussians"),
-        "L9.7": "diagonal Gaussians",
         "A5.30": ("through ever finer cells", "infinite where not dominated"),
     },
     says=r"$KL(Q\|P)=\mathbb E_Q\ln(dQ/dP)$ is for Gaussians $\frac12[\mathrm{tr}\,\Sigma_P^{-1}\Sigma_Q+"
@@ -130,7 +128,7 @@ def relative_entropy(
             diagonal_gaussian_kl(mean, np.log(variances), prior_mean, np.full(size, np.log(prior_variance))),
             gaussian_kl(mean, np.diag(variances), prior_mean, level),
             condition=10.0,
-            aside={"without": gaussian_kl(mean, np.diag(np.log(variances) ** 2), prior_mean, level)},
+            aside={"deviations": gaussian_kl(mean, np.diag(np.sqrt(variances)), prior_mean, level)},
         ),
         "a point mass": Identity(finite_kl(np.eye(6), p[:1]), np.log(1 / p[0])),
         "never negative": Chain(
@@ -168,9 +166,9 @@ def more_than_pinsker(evidence):
     return replace(evidence, links={"Pinsker": (1.01 * smaller, larger)})
 
 
-@relative_entropy.control("variances for their logarithms", of="diagonal Gaussians")
-def without_logarithm(evidence):
-    return replace(evidence, right=evidence.aside["without"])
+@relative_entropy.control("deviations in the place of variances", of="diagonal Gaussians")
+def deviations(evidence):
+    return replace(evidence, right=evidence.aside["deviations"])
 
 
 @relative_entropy.picture

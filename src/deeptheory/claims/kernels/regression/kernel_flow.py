@@ -352,7 +352,6 @@ def small_digits(draw, count):
             "steps that are too large",
             "a narrow network catapults",
         ),
-        "H6.7": "way of the parameters",
     },
     says=r"Gradient flow takes the outputs to $f_t=y+e^{-\Theta t}(f_0-y)$, descent to $y+(I-\eta\Theta)^k(f_0-y)$: a "
     r"network of width 4096 learns 20 digits so, up to 0.25 % of the residual. Above $\eta=2/\lambda_{\max}$ the "
