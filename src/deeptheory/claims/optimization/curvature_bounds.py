@@ -1,7 +1,7 @@
 """What bounds on the curvature say of a function and its gradient; which directions lead down (lucchi 5.1, 5.5).
 
 The for-all statements are searched over functions of one variable with piecewise constant curvature; the smoothness
-constant is 1.
+constant is 1 where nothing else is said.
 """
 
 from dataclasses import replace
@@ -112,8 +112,13 @@ def mean_curvatures(pieces):
 @claim(
     items={"L5.12": ""},
     says=r"On an $L$-smooth function, convex or not, $f(x)-f^*\ge\frac1{2L}\|\nabla f(x)\|^2$.",
-    needs="curvature between −L and L, and an infimum f*; searched over functions of one variable, L = 1",
-    over=dict(curvatures=Reals(-1, 1, shape=(PIECES,)), ends=Reals(0.05, 1, shape=(2,)), start=Reals(-3, 12)),
+    needs="curvature between −L and L, and an infimum f*; searched over functions of one variable, L from 0.2 to 5",
+    over=dict(
+        curvatures=Reals(-1, 1, shape=(PIECES,)),
+        ends=Reals(0.05, 1, shape=(2,)),
+        start=Reals(-3, 12),
+        smoothness=Reals(0.2, 5, log=True),
+    ),
     symbols={
         "L": "the smoothness: no curvature is larger in size",
         "f, f^*": "the function and its infimum",
@@ -125,14 +130,15 @@ def mean_curvatures(pieces):
     notice=r"Every function is on or above the line, parabolas on it. Far above it lie points that are high but flat, "
     r"among them local minima: nothing bounds the height from above.",
 )
-def a_slope_is_a_proof_of_height(curvatures, ends, start):
-    bends = curvatures.at[jnp.array([0, -1])].set(ends)  # bent up far out, so that there is an infimum
+def a_slope_is_a_proof_of_height(curvatures, ends, start, smoothness):
+    bends = smoothness * curvatures.at[jnp.array([0, -1])].set(ends)  # bent up far out, so that there is an infimum
     function = PiecewiseQuadratic(jnp.arange(1.0, PIECES), bends)
     value, slope = jax.value_and_grad(function)(start[None])
     square, gap = slope[0] ** 2, value - function.minimum
     values = jax.vmap(lambda x: function(x[None]))(jnp.arange(0.0, PIECES))
     error = rounding(jnp.append(values, value))
-    return Inequality(least_gap(square, smoothness=1.0), gap, error=error, aside={"square": square, "gap": gap})
+    aside = {"share": square / (2 * smoothness), "gap": gap, "without L": square / 2}
+    return Inequality(least_gap(square, smoothness=smoothness), gap, error=error, aside=aside)
 
 
 a_slope_is_a_proof_of_height.control("curvature beyond L", over=dict(curvatures=Reals(-1, 1.5, shape=(PIECES,))))
@@ -143,6 +149,11 @@ def without_two(evidence):
     return replace(evidence, quantity=2 * evidence.quantity)
 
 
+@a_slope_is_a_proof_of_height.control("½‖∇f‖², without the L")
+def without_smoothness(evidence):
+    return replace(evidence, quantity=evidence.aside["without L"])
+
+
 @a_slope_is_a_proof_of_height.control("the gap is at most that: a slope bounds the height")
 def other_way(evidence):
     return replace(evidence, quantity=evidence.bound, bound=evidence.quantity)
@@ -150,18 +161,18 @@ def other_way(evidence):
 
 @a_slope_is_a_proof_of_height.picture
 def slopes_and_heights(pieces):
-    """The height above the infimum by the squared slope, for every function and point tried."""
+    """The height above the infimum by the squared slope over 2L, for every function and point tried."""
     aside = pieces[""].aside
-    slope = np.linspace(0, 20, 100)
+    least = np.linspace(0, 10, 100)
     return Curves(
         [
-            Dots("functions", aside["square"], aside["gap"]),
-            Line("‖∇f‖²/2L", slope, slope / 2),
-            Line("‖∇f‖²/2L", slope, slope, rival="‖∇f‖²/L"),
+            Dots("functions", aside["share"], aside["gap"]),
+            Line("‖∇f‖²/2L", least, least),
+            Line("‖∇f‖²/2L", least, 2 * least, rival="‖∇f‖²/L"),
         ],
-        x="squared slope ‖∇f‖²",
-        y="height f − f*, L = 1",
-        xs=(0, 20),
+        x="squared slope over 2L, ‖∇f‖²/2L",
+        y="height f − f*",
+        xs=(0, 10),
         ys=(0, 30),
     )
 

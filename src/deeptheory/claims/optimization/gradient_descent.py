@@ -226,9 +226,14 @@ def where_descent_ends(pieces):
 @claim(
     items={"A2.22": "", "L5.16": "", "A7.8": ""},
     says=r"Without convexity, for $\eta\le1/L$ the mean of $T$ squared gradient norms, and so the least of them, is at "
-    r"most $2(f(x_0)-f(x_T))/(\eta T)$.",
-    needs="curvature between −L and L; η ≤ 1/L",
-    over=dict(curvatures=Reals(-1, 1, shape=(PIECES,)), start=Reals(0.1, 10), step=Reals(0.05, 1)),
+    r"most $2(f(x_0)-f(x_T))/(\eta T)$, for every $T$.",
+    needs="curvature between −L and L; η ≤ 1/L; searched with L from 0.2 to 5 and every T up to the number of steps",
+    over=dict(
+        curvatures=Reals(-1, 1, shape=(PIECES,)),
+        start=Reals(0.1, 10),
+        step=Reals(0.05, 1),
+        smoothness=Reals(0.2, 5, log=True),
+    ),
     full=dict(steps=12),
     symbols={
         r"\eta": "the step size",
@@ -244,17 +249,24 @@ def where_descent_ends(pieces):
     r"mean is above the diagonal and some are on it, parabolas with $\eta=1/L$ among them; the least is often far "
     "below.",
 )
-def gradients_become_small(curvatures, start, step, *, steps: Steps = 4):
-    _, states = on_the_line(curvatures, start, step, steps)
+def gradients_become_small(curvatures, start, step, smoothness, *, steps: Steps = 4):
+    eta, counts = step / smoothness, jnp.arange(1.0, steps + 1)
+    _, states = on_the_line(smoothness * curvatures, start, eta, steps)
     squares, value = jnp.sum(states.gradient[:-1] ** 2, axis=1), states.value
-    bound = stationarity_bound(value[0] - value[-1], step_size=step, gradients=steps)
-    more = stationarity_bound(value[0] - value[-1], step_size=step, gradients=steps + 1)
-    aside = {"one more": more, "least": squares.min()}
-    return Inequality(squares.mean(), bound, error=rounding(value) * 2 / step, aside=aside)
+    drops = value[0] - value[1:]
+    bound, more = (stationarity_bound(drops, step_size=eta, gradients=counts + further) for further in (0, 1))
+    means = jnp.cumsum(squares) / counts
+    aside = {"one more": more, "least": jax.lax.cummin(squares), "without η": bound * eta}
+    return Inequality(means, bound, error=rounding(value) * 2 / eta, aside=aside)
 
 
 gradients_become_small.control("steps beyond 1/L", over=dict(step=Reals(1.05, 2.5)))
 gradients_become_small.control("curvature beyond L", over=dict(curvatures=Reals(-1, 1.5, shape=(PIECES,))))
+
+
+@gradients_become_small.control("2(f(x₀) − f(x_T))/T, without the step size")
+def without_the_step(evidence):
+    return replace(evidence, bound=np.reshape(evidence.aside["without η"], np.shape(evidence.bound)))
 
 
 @gradients_become_small.control("T + 1 for T, as if the last point counted")

@@ -383,7 +383,7 @@ def without_convexity(pieces):
 
 
 @claim(
-    items={"L5.17": ("strongly convex functions", "a convex function without a rate")},
+    items={"L5.17": ("strongly convex functions", "a convex function without a rate", "ratio of the fourth power")},
     says=r"A function with curvature at least $\mu$ satisfies $\frac12|f'|^2\ge\mu(f-f^*)$, with equality for "
     r"$\frac\mu2x^2$. Convexity alone gives no such $\mu$: for $x^4$ the ratio $\frac12|f'|^2/(f-f^*)$ is $8x^2$.",
     needs="smooth functions of one variable with a minimum",
@@ -415,7 +415,8 @@ def convexity_is_not_enough(*, curvature: Annotated[float, Interval(ge=0.01, le=
             },
             along={"x": x},
         ),
-        "a convex function without a rate": Rate(x, ratio(lambda x: x**4), exponent=2.0),
+        "a convex function without a rate": Rate(x, ratio(lambda x: x**4), exponent=2.0, rivals=(1.0,)),
+        "ratio of the fourth power": Identity(ratio(lambda x: x**4), 8 * x**2, condition=10.0, along={"x": x}),
     }
 
 
@@ -424,6 +425,11 @@ def convexity_is_not_enough(*, curvature: Annotated[float, Interval(ge=0.01, le=
 )
 def some_constant(evidence):
     return replace(evidence, exponent=0.0)
+
+
+@convexity_is_not_enough.control("a ratio of 6x²", of="ratio of the fourth power")
+def three_quarters(evidence):
+    return replace(evidence, right=0.75 * evidence.right)
 
 
 @convexity_is_not_enough.control("twice the curvature", of="strongly convex functions")
