@@ -124,7 +124,11 @@ def top_eigenvector_landscape(
         ),
         "directions down, counted": Exact(np.array([each.index for each in listed]), np.sum(by_hand < 0, axis=1)),
         "where descent ends": Identity(
-            np.abs(ends @ basis[:, 0]), largest**0.5, error=1e-8, aside={"first": basis[:, 0]}
+            np.abs(ends @ basis),
+            np.array([largest**0.5, 0.0, 0.0, 0.0]),
+            scale=largest**0.5,
+            error=1e-8,
+            along={"start": np.arange(len(ends)), "eigenvector": np.arange(1, 5)},
         ),
         "loss at critical points": Identity(
             np.array([each.value for each in listed]),

@@ -9,7 +9,7 @@ import numpy as np
 from annotated_types import Interval, MinLen
 
 from deeptheory.foundations.randomness import generator
-from deeptheory.lab import Exact, Identity, Law, Sizes, Trials, claim
+from deeptheory.lab import Exact, Identity, Inequality, Law, Sizes, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, Surface
 from deeptheory.landscapes.factorization import factorization_critical_points
 from deeptheory.landscapes.matrix_sensing import (
@@ -45,6 +45,18 @@ def at_the_spurious_point(forms):
 
 
 @jax.jit
+def way_by_quadrature(point, matrix):
+    """m times the mean squared Newton step from a critical point: one measurement's gradient, by exact quadrature."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(3)  # exact up to the fifth power, and gradients are squares
+    size = len(matrix) * (len(matrix) + 1) // 2
+    drawn = jnp.stack(jnp.meshgrid(*[nodes] * size, indexing="ij"), -1).reshape(-1, size)
+    share = jnp.prod(jnp.stack(jnp.meshgrid(*[weights / weights.sum()] * size, indexing="ij"), -1), -1).ravel()
+    gradients = jax.vmap(lambda a: jax.grad(SensingLoss(jnp.outer(a, a), matrix))(point))(drawn)
+    steps = jnp.linalg.solve(jax.hessian(SensingLoss(jnp.eye(size), matrix))(point), gradients.T)
+    return share @ jnp.sum(steps**2, axis=0)
+
+
+@jax.jit
 def moved(forms, points, matrix):
     """Critical points after five steps of Newton's method from those of the population, and the Hessians there."""
 
@@ -60,7 +72,7 @@ def moved(forms, points, matrix):
 @claim(
     items={},
     says=r"If measurements keep the lengths of symmetric matrices up to a defect $\delta<\frac12$, descent on "
-    r"$\frac1{4m}\sum_i\langle A_i,xx^\top-zz^\top\rangle^2$ finds $\pm z$; from $\frac12$ on there are spurious "
+    r"$\frac1{4m}\sum_i\langle A_i,xx^\top-zz^\top\rangle^2$ finds $\pm z$; beyond $\frac12$ there are spurious "
     r"minima. With $m$ Gaussian $A_i$ saddles and minima keep their index, and move by $\sqrt{c/m}$, with $c$ known.",
     needs="one column; the first half in the plane, where the defect can be computed",
     symbols={
@@ -115,6 +127,14 @@ def sensed_landscapes_are_kind_up_to_a_half(
         squares.append(count * np.sum((ends - places) ** 2, -1).T)
         kept.append((np.linalg.eigvalsh(bends) < 0).sum(-1))
     index = [each.index for each in points]
+    limits = np.array([sensed_shift(place, matrix) for place in places])
+    averaged = np.array([way_by_quadrature(jnp.asarray(place), jnp.asarray(matrix)) for place in places])
+    # With ½‖x‖²I alone for the covariance ½(‖x‖²I + xxᵀ) of Ax.
+    hessians_there = [(x @ x) * np.eye(3) + 2 * np.outer(x, x) - matrix for x in places]
+    rounder = [
+        np.sum((np.outer(x, x) - matrix) ** 2) * (x @ x) / 2 * np.sum(np.linalg.inv(bent) ** 2)
+        for x, bent in zip(places, hessians_there, strict=True)
+    ]
     return {
         "no spurious minimum": Exact(np.sum(losses > 1e-6, axis=1), np.zeros(len(forms), int)),
         "the edge at one half": Identity(
@@ -126,13 +146,18 @@ def sensed_landscapes_are_kind_up_to_a_half(
             condition=100.0,
             aside={"defects": defects},
         ),
+        # f(0, t) bends by the form's second entry there, which is at least 1 − δ.
+        "bent up along the other axis": Inequality(1 - defects, hessians[:, 1, 1], along={"defect": defects}),
+        "limit of the way, by quadrature": Identity(
+            averaged, limits, condition=100.0, along={"index": index}, aside={"rounder": np.array(rounder)}
+        ),
         "way of critical points": Law(
-            np.array([sensed_shift(place, matrix) for place in places]),
+            limits,
             np.array(squares),
             sizes=np.array(measurements),
             order=1,
             along={"index": index},
-            resolution=0.25,  # squares, and a line through three sizes
+            resolution=0.25,  # squares, and a line through three sizes; the number itself is known by quadrature
         ),
         "index kept": Exact(np.array(kept[-1]), np.broadcast_to(index, np.shape(kept[-1]))),
     }
@@ -153,6 +178,13 @@ def earlier_edge(evidence):
 )
 def without_the_half(evidence):
     return replace(evidence, predicted=2 * np.asarray(evidence.predicted))
+
+
+@sensed_landscapes_are_kind_up_to_a_half.control(
+    "Ax of covariance ½‖x‖²I, as far along x as across", of="limit of the way, by quadrature"
+)
+def as_far_along(evidence):
+    return replace(evidence, right=evidence.aside["rounder"])
 
 
 @sensed_landscapes_are_kind_up_to_a_half.control("the index of the other critical point", of="index kept")
