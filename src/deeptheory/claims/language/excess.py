@@ -7,7 +7,7 @@ import numpy as np
 from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
-from deeptheory.lab import Identity, Inequality, Law, Trials, claim
+from deeptheory.lab import Identity, Inequality, Law, Trend, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Line, Row
 from deeptheory.language.ngrams import additive_ngrams
 from deeptheory.language.sources import entropy_rate
@@ -20,12 +20,22 @@ IRREDUCIBLE, BY_PARAMETERS, BY_TOKENS = 1.61, 406.4, 410.7
 
 
 @claim(
-    items={"A15.13": ("share of the excess that goes", "loss by the printed law", "excess by the printed law")},
-    says=r"Ten times the text changes the loss of a counted model of independent words by less than 1 % and takes "
-    r"$\frac9{10}$ of its excess. By (15.8), $10^{11}\to10^{12}$ tokens take less than 9 % of the loss and "
+    items={
+        "A15.13": (
+            "share of the excess that goes",
+            "loss of counted models",
+            "loss by the printed law",
+            "excess by the printed law",
+        )
+    },
+    says=r"Ten times the text changes the loss of a counted model of independent words by less than 0.1 % and "
+    r"takes $\frac9{10}$ of its excess. By (15.8), $10^{11}\to10^{12}$ tokens take less than 9 % of the loss and "
     r"$1-10^{-0.28}=48\,\%$ of what is due to the lack of text.",
     needs="at least a billion parameters in (15.8); the counted model has seen 2,000 words",
-    symbols={r"10^{11}\to10^{12}": "the number of tokens $D$ trained on, with the number of parameters as it is"},
+    symbols={
+        r"10^{11}\to10^{12}": "the number of tokens $D$ trained on, with the number of parameters as it is",
+        "V, n": "the number of different words, six, and the length of the text",
+    },
     why="Most of the loss is the entropy of the text itself, which no model can lower. What a model does not "
     r"understand is in the rest; that rest falls by a constant factor with each factor of scale, ten for counts "
     r"($(V-1)/2n$) and $10^{0.28}$ for the printed law, however small it is beside the entropy.",
@@ -41,21 +51,29 @@ def tiny_losses_hide_large_excess(
     counts = [rng.multinomial(round(n), law, size=trials).astype(float) for n in (TEXT, factor * TEXT)]
     less, more = (np.sum(law * np.log(law / additive_ngrams(each, add=0.5)), axis=1) for each in counts)
     entropy, first = entropy_rate(law), (WORDS - 1) / (2 * TEXT)
-    due = BY_TOKENS * TOKENS**-0.28
-    loss = IRREDUCIBLE + BY_PARAMETERS * PARAMETERS[:, None] ** -0.34 + due
+    # The last text is so long that nothing is left to learn from more.
+    loss = IRREDUCIBLE + BY_PARAMETERS * PARAMETERS[:, None] ** -0.34 + BY_TOKENS * np.append(TOKENS, 1e80) ** -0.28
+    due = loss[:, :2] - loss[:, 2:]
+    fallen = less - more
     return {
         # Relative to the mean excess of the shorter text, so that the mean of the ratio is a ratio of means.
         "share of the excess that goes": Law(
             1 - 1 / factor,
-            (less - more) / less.mean(),
+            fallen / less.mean(),
             exact=True,
-            aside={"share of the loss": (less.mean() - more.mean()) / (entropy + less.mean())},
+            aside={"share of the loss": fallen.mean() / (entropy + less.mean())},
+        ),
+        "loss of counted models": Trend(
+            1e-3 * (entropy + less) - fallen,
+            # Half of what the loss falls by, (1 − 1/factor)(V − 1)/2n.
+            aside={"half": (1 - 1 / factor) * first / 2 - fallen},
         ),
         "excess of the shorter text": Law(first, less, exact=True, resolution=0.1),
         "loss by the printed law": Inequality(1 - loss[:, 1] / loss[:, 0], np.full(len(PARAMETERS), 0.09)),
         "excess by the printed law": Identity(
-            np.full(len(PARAMETERS), 1 - due[1] / due[0]),
+            1 - due[:, 1] / due[:, 0],
             np.full(len(PARAMETERS), 1 - 10**-0.28),
+            condition=10.0,
             along={"parameters": PARAMETERS},
             aside={"share of the loss": 1 - loss[:, 1] / loss[:, 0]},
         ),
@@ -65,6 +83,13 @@ def tiny_losses_hide_large_excess(
 @tiny_losses_hide_large_excess.control("as small as the share of the loss", of="share of the excess that goes")
 def as_small(evidence):
     return replace(evidence, predicted=evidence.aside["share of the loss"])
+
+
+@tiny_losses_hide_large_excess.control(
+    "the loss falls by less than half of the excess that goes", of="loss of counted models"
+)
+def half_of_it(evidence):
+    return replace(evidence, differences=evidence.aside["half"])
 
 
 @tiny_losses_hide_large_excess.control("the loss falls by half of what it does", of="loss by the printed law")

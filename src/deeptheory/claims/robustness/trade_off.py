@@ -1,6 +1,7 @@
 """What robustness costs, in a model where both errors are known."""
 
 from dataclasses import replace
+from itertools import product
 from typing import Annotated, Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def errors(trained, attacked):
 @claim(
     items={
         "A18.7": ("errors with and without an adversary", "least adversarial error"),
-        "L12.17": "errors with and without an adversary",
+        "L12.17": ("errors with and without an adversary", "worst corner of the box"),
     },
     says=r"For $x=y\mu+\sigma z$ the adversarial error of a linear classifier is "
     r"$\Phi\big(-(w\cdot\mu-\epsilon\|w\|_1)/\sqrt{\sum\sigma_i^2w_i^2}\big)$, least at "
@@ -86,6 +87,10 @@ def robustness_costs_accuracy(key, *, draws: Annotated[int, Interval(ge=200_000,
         return best.fun
 
     found = [least(r) for r in radii]
+    # The adversary by trying every corner of the box, where a linear function is least, with weights of either sign.
+    slopes, places, reach = random.standard_normal((20, 8)), random.standard_normal((20, 8)), random.uniform(0, 2, 20)
+    corners = np.array(list(product([-1.0, 1.0], repeat=8)))
+    worst = np.min(slopes @ corners.T * reach[:, None], axis=1) + np.sum(slopes * places, axis=1)
     late = [gaussian_error(most_robust_weights(means, deviations, r / 2), means, deviations, Threat(r)) for r in radii]
     return {
         "errors with and without an adversary": Share(
@@ -95,6 +100,14 @@ def robustness_costs_accuracy(key, *, draws: Annotated[int, Interval(ge=200_000,
             resolution=0.1,  # twelve cells, the smallest of them 0.05 to a relative 1 %
             along={"trained for": np.array(TRAINED), "attacked with": np.array(ATTACKED)},
             aside={"plane": plane},
+        ),
+        "worst corner of the box": Identity(
+            worst,
+            np.sum(slopes * places, axis=1) - reach * np.sum(np.abs(slopes), axis=1),
+            scale=20.0,
+            aside={
+                "positive": np.sum(slopes * places, axis=1) - reach * np.abs(np.sum(slopes, axis=1)),
+            },
         ),
         "least adversarial error": Identity(
             np.array(found),
@@ -109,6 +122,11 @@ def robustness_costs_accuracy(key, *, draws: Annotated[int, Interval(ge=200_000,
 @robustness_costs_accuracy.control("the adversary takes ε‖w‖₂", of="errors with and without an adversary")
 def euclidean_loss(evidence):
     return replace(evidence, predicted=evidence.aside["plane"])
+
+
+@robustness_costs_accuracy.control("all features moved the same way, ε|Σw|", of="worst corner of the box")
+def the_same_way(evidence):
+    return replace(evidence, right=evidence.aside["positive"])
 
 
 @robustness_costs_accuracy.control("means lowered by half of ε", of="least adversarial error")
