@@ -32,7 +32,7 @@ SETTINGS = ((12, 3, 8, 0.1), (10, 2, 8, 0.1), (12, 3, 4, 0.03))
 
 
 @claim(
-    items={"A15.24": ("mean degree of a skill", "variance of the degree", "share of pieces that use a cluster")},
+    items={"A15.24": ("mean degree of a skill", "variance of the degree", "share of pieces that use a skill")},
     says=r"In a cluster of $|T|$ pieces with $k$ skills each, a skill of measure $\mu$ has a degree of mean $k|T|\mu$ "
     r"and variance $k|T|\mu(1-\mu)$, and a share $1-(1-\mu)^k$ of the pieces uses it: only its share of the edges is "
     r"$\mu$.",
@@ -58,13 +58,13 @@ def skill_degrees(key, *, trials: Trials = 100_000, texts: Annotated[int, Interv
     return {
         "mean degree of a skill": Law(mean, degrees, along=labels, exact=True, aside={"first": degrees[:, :4000]}),
         "variance of the degree": Law(mean * (1 - MEASURE), (degrees - mean[:, None]) ** 2, along=labels, exact=True),
-        "share of pieces that use a cluster": Law(
+        "share of pieces that use a skill": Law(
             containing_share(MEASURE, k), (clusters > 0).mean(1).T, along=labels, exact=True
         ),
     }
 
 
-@skill_degrees.control("the pieces that contain a skill have its measure", of="share of pieces that use a cluster")
+@skill_degrees.control("the pieces that contain a skill have its measure", of="share of pieces that use a skill")
 def share_of_edges(evidence):
     return replace(evidence, predicted=evidence.along["measure"])
 
@@ -74,7 +74,7 @@ def poisson(evidence):
     return replace(evidence, predicted=evidence.predicted / (1 - np.asarray(evidence.along["measure"])))
 
 
-@skill_degrees.control("k − 1 skills a piece", of="share of pieces that use a cluster")
+@skill_degrees.control("k − 1 skills a piece", of="share of pieces that use a skill")
 def one_skill_less(evidence):
     return replace(evidence, predicted=containing_share(np.asarray(evidence.along["measure"]), SKILLS_EACH - 1))
 
@@ -82,7 +82,7 @@ def one_skill_less(evidence):
 @skill_degrees.picture
 def degrees_and_shares(pieces, settings):
     """Degrees of the rarest skill in a cluster (left), and the share of pieces that use a skill at all (right)."""
-    degree, containing = pieces["mean degree of a skill"], pieces["share of pieces that use a cluster"]
+    degree, containing = pieces["mean degree of a skill"], pieces["share of pieces that use a skill"]
     rare, edges = float(MEASURE[-1]), SKILLS_EACH * settings["texts"]
     counts = np.arange(edges + 1)
     often = (
@@ -286,7 +286,7 @@ def found_by_search(pieces):
     why=r"Looking only at an event of probability $\theta$ changes a law by at most $\ln(1/\theta)$ of relative "
     r"entropy, and to move the mean of $k$ coins from $\alpha$ to $\beta\alpha$ costs at least "
     r"$k\,\mathrm{kl}(\beta\alpha\|\alpha)$: hence the middle curve. The theorem pays $H(\theta)/\theta$ instead, "
-    r"which is $\ln(1/\theta)$ and nearly one nat more. No bound is needed at all, since the best event is known: it "
+    r"which is $\ln(1/\theta)$ and up to one nat more. No bound is needed at all, since the best event is known: it "
     "takes the largest values first.",
     notice="All skills but a small share can be guaranteed little: on the far right the curves go up, since few "
     "skills can be in error nearly always. The theorem's curve lies above the middle one, and this above what the "

@@ -37,14 +37,14 @@ def simplex(dimension):
 
 @claim(
     items={
-        "L8.7": ("half-spaces through the origin", "thresholds and intervals"),
+        "L8.7": ("half-spaces", "no placement cuts out more", "thresholds and intervals"),
         "L8.8": "half-planes",
-        "H7.3": "half-spaces through the origin",
+        "H7.3": "half-spaces",
     },
     says=r"Of n points in general position half-spaces of $\mathbb R^d$ cut out $2\sum_{i\le d}\binom{n-1}i$ subsets, "
     r"each labeling tried by a linear program; in the plane 2, 4, 8, 14, 22, 32, so the doubling stops at four points. "
     r"Thresholds cut out n+1, intervals n(n+1)/2+1.",
-    needs="points in general position; in the plane also points on a line, where there are fewer",
+    needs="points in general position; in other positions there are fewer: tried with five in the plane",
     symbols={r"n": "the number of points", r"d": "the dimension of the space"},
     why=r"Add one point. A labeling of the others is continued in both ways if some hyperplane that cuts it out can be "
     r"moved through the new point, and in one way otherwise. Hyperplanes through a given point are those of a space of "
@@ -64,11 +64,30 @@ def growth_functions(
                 points = np.outer(draw.standard_normal(n), np.ones(d))
             counts.append(len(half_space_dichotomies(points)))
             formulas.append(cover_count(n, d))
+    # The growth function is the most over all placements: those on a line, a grid and a circle, and doubled points.
+    circle = 2 * np.pi * np.arange(5) / 5
+    placements = [
+        np.outer(np.arange(5.0), [1.0, 2.0]),
+        np.array([[0.0, 0], [1, 0], [2, 0], [0, 1], [1, 1]]),
+        np.array([[0.0, 0], [0, 0], [1, 0], [0, 1], [1, 1]]),
+        np.stack([np.cos(circle), np.sin(circle)], axis=1),
+        *draw.integers(-1, 2, (12, 5, 2)).astype(float),
+    ]
+    placed = np.array([len(half_space_dichotomies(points)) for points in placements])
     line = [draw.standard_normal((n, 1)) for n in range(1, 13)]
     sizes = np.arange(1, 13)
     observed = [[len(c(x)) for x in line] for c in (threshold_dichotomies, interval_dichotomies)]
     return {
-        "half-spaces through the origin": Exact(np.reshape(counts, (3, most)), np.reshape(formulas, (3, most))),
+        "half-spaces": Exact(
+            np.reshape(counts, (3, most)),
+            np.reshape(formulas, (3, most)),
+            aside={
+                "through the origin": np.array(
+                    [[cover_count(n, d - 1) for n in range(1, most + 1)] for d in DIMENSIONS]
+                )
+            },
+        ),
+        "no placement cuts out more": Inequality(placed, 22),
         "thresholds and intervals": Exact(np.array(observed), np.array([sizes + 1, sizes * (sizes + 1) // 2 + 1])),
         "half-planes": Exact(
             np.array([len(half_space_dichotomies(draw.standard_normal((n, 2)))) for n in range(1, 7)]),
@@ -77,7 +96,17 @@ def growth_functions(
     }
 
 
-growth_functions.control("all points on one line", of="half-spaces through the origin", position="line")
+growth_functions.control("all points on one line", of="half-spaces", position="line")
+
+
+@growth_functions.control("half-spaces through the origin, one dimension less", of="half-spaces")
+def through_the_origin(evidence):
+    return replace(evidence, right=evidence.aside["through the origin"])
+
+
+@growth_functions.control("a fifth point adds six labelings, for eight", of="no placement cuts out more")
+def one_pair_less(evidence):
+    return replace(evidence, bound=20)
 
 
 @growth_functions.control("doubling up to four points", of="half-planes")
@@ -93,7 +122,7 @@ def without_empty(evidence):
 @growth_functions.picture
 def labelings_counted(pieces):
     """Labelings of n points by half-spaces of ℝᵈ: counted by linear programs, the formula, and all 2ⁿ."""
-    counted = np.asarray(pieces["half-spaces through the origin"].left)
+    counted = np.asarray(pieces["half-spaces"].left)
     grid = np.arange(1, 13)
     formulas = [Line(f"d = {d}, formula", grid, [cover_count(int(n), d) for n in grid]) for d in DIMENSIONS]
     dots = [Dots("counted", np.arange(1, len(row) + 1), row) for row in counted]
