@@ -181,7 +181,7 @@ def zigzag(pieces):
 
 
 @claim(
-    items={"L4.12": ("pieces at each node", "pieces of the output")},
+    items={"L4.12": ("pieces at each node", "pieces of the output", "bounds by hand")},
     says=r"A node in ReLU layer $i$ has at most $2^i\prod_{j<i}m_j$ affine pieces; the output above $L$ layers with "
     r"$m$ nodes in all has at most $(2m/L)^L$.",
     needs="one input; ReLU activations",
@@ -202,7 +202,9 @@ def zigzag(pieces):
 def pieces_of_relu_networks(key, *, trials: Trials = 96, widest: Annotated[int, Interval(ge=1, le=12)] = 8):
     rng, nodes, bounds, outputs, ceilings, units = generator(key), [], [], [], [], []
     drawn = [tuple(rng.integers(1, widest + 1, rng.integers(1, 5)).tolist()) for _ in range(trials)]
+    one_unit = layers_from_arrays([np.ones((1, 1), int)] * 2, [np.zeros(1, int)] * 2)  # attains the bound
     networks = [drawn_layers(rng, widths, 3) for widths in drawn] + [tent_layers(n) for n in (1, 2, 3, 4, 5, 6)]
+    networks.append(one_unit)
     for layers in networks:
         *hidden, (output,) = propagate(layers)
         widths = [len(layer) for layer in hidden]
@@ -213,6 +215,15 @@ def pieces_of_relu_networks(key, *, trials: Trials = 96, widest: Annotated[int, 
         units.append(sum(widths))
     return {
         "pieces at each node": Inequality(np.array(nodes), np.array(bounds)),
+        # No network attains the bounds beyond its first layer, so they are held to numbers as well.
+        "bounds by hand": Exact(
+            np.array(
+                [node_piece_bound((3, 5, 2), i) for i in (1, 2, 3)]
+                + [int(network_piece_bound(*each)) for each in ((4, 2), (5, 2), (9, 3))]
+            ),
+            np.array([2, 4 * 3, 8 * 3 * 5, 4**2, 5**2, 6**3]),
+            aside={"own layer": np.array([2 * 3, 4 * 3 * 5, 8 * 3 * 5 * 2, 4**2, 5**2, 6**3])},
+        ),
         "pieces of the output": Inequality(
             np.array(outputs),
             np.array(ceilings),
@@ -220,6 +231,16 @@ def pieces_of_relu_networks(key, *, trials: Trials = 96, widest: Annotated[int, 
             aside={"layers": np.array([len(layers) - 1 for layers in networks])},
         ),
     }
+
+
+@pieces_of_relu_networks.control("the nodes of the layer itself counted too", of="bounds by hand")
+def own_layer(evidence):
+    return replace(evidence, right=evidence.aside["own layer"])
+
+
+@pieces_of_relu_networks.control("(m/L)^L, the doubling left out", of="pieces of the output")
+def doubling_left_out(evidence):
+    return replace(evidence, bound=evidence.bound / 2.0 ** evidence.aside["layers"])
 
 
 @pieces_of_relu_networks.control("one piece more than there are units, whatever the depth", of="pieces of the output")
