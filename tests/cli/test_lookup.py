@@ -81,6 +81,7 @@ LISTINGS = [
     (("show", "spectra"), "marchenko_pastur_is_a_law"),
     (("show", "Arora"), "A11.10"),
     (("list", "--book", "Arora"), "balanced_factors_can_be_equalized"),
+    (("list", "--room", "spectra", "--kind", "law"), "marchenko_pastur_is_a_law"),
     (("runs",), "no runs yet"),
 ]
 

@@ -32,7 +32,10 @@ from deeptheory.lab.store import Store, home
 from deeptheory.names import entries, plain
 
 Book = Annotated[str | None, typer.Option(help="only this book", autocompletion=complete_book)]
-Subject = Annotated[str | None, typer.Option(help="only this subject", autocompletion=complete_subject)]
+Subject = Annotated[
+    str | None,
+    typer.Option("--subject", "--room", help="only this subject: the room of a claim", autocompletion=complete_subject),
+]
 Room = Annotated[str | None, typer.Option(help="only this room", autocompletion=complete_room)]
 Kind = Annotated[str | None, typer.Option(help="only items of this kind: theorem, law, bound …")]
 Chapter = Annotated[int | None, typer.Option(help="only this chapter (of the handbook: week)")]

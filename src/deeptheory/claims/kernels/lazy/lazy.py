@@ -160,13 +160,7 @@ residuals_follow_the_tangent_kernel.control(
     notice=r"The flow ends at a distance from the start, on the affine space of solutions; the solution of least norm "
     r"is another point of that space, nearest to the origin.",
 )
-def linearized_training_is_least_squares(
-    key,
-    *,
-    width: Width = 12,
-    form: Literal["corrected", "printed"] = "corrected",
-    nearest_to: Literal["start", "origin"] = "start",
-):
+def linearized_training_is_least_squares(key, *, width: Width = 12):
     network, start, x, y = signed_problem(key, width=width, **SHAPE)
     theta, count = start.ravel(), len(y)
     linear = linearize(lambda values, inputs: network.flat(inputs)(values), theta)
@@ -174,21 +168,22 @@ def linearized_training_is_least_squares(
     values = np.linalg.svd(jacobian, compute_uv=False)
     assume(values[-1] > 1e-6 * values[0], "the Jacobian has full row rank")
     features, targets = (np.asarray(part) for part in least_squares_form(jacobian, outputs, theta, y))
-    if form == "printed":
-        targets = y - outputs - jacobian @ theta
+    minus = y - outputs - jacobian @ theta
     places = theta + generator(key).standard_normal((5, theta.size))
     risks = np.array([float(jnp.mean((linear(place, x) - y) ** 2) / 2) for place in places])
     # Until the slowest mode is down by e⁻³⁰; the fastest is what the explicit solver's steps must follow.
     times = count / values[-1] ** 2 * np.array([0.1, 1.0, 30.0])
     flowed = gradient_flow(lambda values: linear(values, x), theta, y, times) - theta
     path = np.asarray(linearized_path(jacobian, y - outputs, np.append(times, np.inf)))
-    # LAPACK's solution of least norm for the displacement from `centre`: the fitting parameters nearest to it.
-    centre = theta if nearest_to == "start" else 0 * theta
-    nearest = centre - theta + lstsq(jacobian, y - outputs + jacobian @ (theta - centre))[0]  # pyright: ignore[reportOptionalSubscript]
+    # LAPACK's solution of least norm for the displacement from the start: the fitting parameters nearest to it.
+    nearest = lstsq(jacobian, y - outputs)[0]  # pyright: ignore[reportOptionalSubscript]
     size, condition = np.abs(nearest).max(), (values[0] / values[-1]) ** 2
     return {
         "risk of the linearized network": Identity(
-            risks, np.mean((features @ places.T - targets[:, None]) ** 2, axis=0) / 2, size=theta.size
+            risks,
+            np.mean((features @ places.T - targets[:, None]) ** 2, axis=0) / 2,
+            size=theta.size,
+            aside={"minus": np.mean((features @ places.T - minus[:, None]) ** 2, axis=0) / 2},
         ),
         "dimension of the solutions": Exact(null_space(features).shape[1], theta.size - count),
         "solution nearest to the start": Identity(
@@ -207,12 +202,14 @@ def linearized_training_is_least_squares(
     }
 
 
-linearized_training_is_least_squares.control(
-    "a minus before Df θ₀", of="risk of the linearized network", form="printed"
-)
-linearized_training_is_least_squares.control(
-    "the solution of least norm", of="solution nearest to the start", nearest_to="origin"
-)
+@linearized_training_is_least_squares.control("a minus before Df θ₀", of="risk of the linearized network")
+def minus_the_shift(evidence):
+    return replace(evidence, right=evidence.aside["minus"])
+
+
+@linearized_training_is_least_squares.control("the solution of least norm", of="solution nearest to the start")
+def nearest_to_the_origin(evidence):
+    return replace(evidence, right=evidence.aside["least norm"])
 
 
 @linearized_training_is_least_squares.picture
