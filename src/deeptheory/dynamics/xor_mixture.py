@@ -71,7 +71,8 @@ def xor_population_loss(
     The two fields are Gaussian at each of the four centres, with covariance ⟨W_i, W_j⟩/λ; Gauss–Legendre panels meet at
     their kinks. `precision` is λ, `decay` α. Reference: jagannath Ch. 12 Sec. 4.3.
     """
-    covariance, inverse = gram[:2, :2] / precision, np.linalg.inv(gram[:2, :2] / precision)
+    covariance = gram[:2, :2] / precision
+    inverse = np.linalg.inv(covariance)
     nodes, rule = np.polynomial.legendre.leggauss(48)
     total = 0.0
     for centre, label in zip(CLASSES, LABELS, strict=True):

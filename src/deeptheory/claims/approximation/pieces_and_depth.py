@@ -60,10 +60,14 @@ def random_layers(draw, widths):
 )
 def depth_of_the_largest_piece_bound(key, *, nodes: Annotated[int, Interval(ge=6, le=24)] = 12):
     draw = generator(key)
-    counted, allowed, lone = [], [], []
+    counted, allowed, lone, values = [], [], [], []
+    points = [Fraction(k * 10**6, 4 * 997) + Fraction(1, 3) for k in range(-1, 6)]  # between knots and beyond them
     for terms in (1, 2, 3, 5, 8):
         functions = [random_pieces(draw, int(knots)) for knots in draw.integers(1, 7, terms)]
-        total = affine_combination(draw.integers(1, 9, terms).tolist(), functions, 5)
+        shares = draw.integers(1, 9, terms).tolist()
+        total = affine_combination(shares, functions, 5)
+        summed = [sum(c * f(x) for c, f in zip(shares, functions, strict=True)) + 5 for x in points]
+        values.append([[total(x) for x in points], summed])
         counted.append(len(total.pieces))
         allowed.append(sum(len(f.pieces) for f in functions))
         lone.append(sum(len(f.pieces) - 1 for f in functions))
@@ -91,6 +95,7 @@ def depth_of_the_largest_piece_bound(key, *, nodes: Annotated[int, Interval(ge=6
         "pieces of sums": Inequality(
             np.array(counted), np.array(allowed), along={"terms": [1, 2, 3, 5, 8]}, aside={"knots": np.array(lone)}
         ),
+        "values of sums": Exact(*np.swapaxes(values, 0, 1)),
         "pieces of nodes": Inequality(np.array(seen_nodes), np.array(node_bounds)),
         "pieces of outputs": Inequality(
             np.array(outputs), np.array(output_bounds), along={"layers": np.array(depths)},

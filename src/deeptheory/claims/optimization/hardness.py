@@ -183,9 +183,17 @@ def satisfying_assignments_are_the_zeros(
     starts = random.uniform(0, 1, (12, variables))
     values, hessians, ends = map(np.asarray, looked_at(formulas, jnp.asarray(corners, float), jnp.asarray(starts)))
     at = satisfied[few]
+    # Formulas of a few clauses with one, two and three literals: the same corners, by logic and by the polynomial.
+    lengths = 1 + np.arange(min(clauses, 6)) % 3
+    short = [[c[:k] for c, k in zip(each, lengths.tolist(), strict=False)] for each in lists.tolist()]
+    brief = jax.tree.map(lambda *each: jnp.stack(each), *map(satisfiability_polynomial, short))
+    settled = (true[:, few, : len(lengths)] & (np.arange(3) < lengths[:, None])).any(-1).all(-1).T
     expected = np.swapaxes(alone[:, few], 0, 1)[at]
     return {
         "zeros": Exact(values == 0, at, aside={"two of three": (true.sum(-1) >= 2).all(-1).T[few]}),
+        "zeros with short clauses": Exact(
+            np.asarray(jax.vmap(lambda formula: jax.vmap(formula)(jnp.asarray(corners, float)))(brief)) == 0, settled
+        ),
         "curvature at a zero": Identity(
             hessians[at], np.eye(variables) * (2 + 2 * expected)[:, None], scale=2.0, aside={"counts": expected}
         ),

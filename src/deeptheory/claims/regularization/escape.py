@@ -91,9 +91,10 @@ def dropout_leaves_saddles(
     lowest = min(each.value for each in listed if not each.optimal)
     saddles = [each for each in listed if each.groups in (((2, (0,)),), ((2, (1, 2)),), ((2, (1,)),))]
     flat = jnp.asarray(np.asarray([each.weights.ravel() for each in saddles]))
-    steepest = np.asarray(
+    bends = np.asarray(
         spectra_at(lambda x: autoencoder_loss(x.reshape(3, 2), jnp.asarray(matrix), strength), flat).eigenvalues
-    )[:, 0]
+    )
+    steepest = bends[:, 0]
     way = draw.standard_normal((len(saddles), 1, 3, 2))
     disturbed = np.asarray([each.weights for each in saddles])[:, None] + np.asarray(NOISES)[:, None, None] * way
     curves = np.asarray(losses_of_descent(disturbed.reshape(-1, 3, 2), matrix, strength, step, steps=1000))
@@ -113,6 +114,10 @@ def dropout_leaves_saddles(
             # The step at which a level is passed is rounded up, and other ways down add a little.
             error=1.5,
             aside={"steepest": steepest, "step": step, "curves": curves[0, :, ::5], "optimum": best.value},
+        ),
+        # Hessians by differentiating twice, against those of the listed points in blocks.
+        "ways down from each saddle": Exact(
+            np.sum(bends < -1e-9 * np.abs(bends).max(1, keepdims=True), axis=1), [each.index for each in saddles]
         ),
         "runs that end below every saddle": Exact(
             ends < lowest, np.ones((trials, 3), bool), aside={"ends": ends, "optimum": best.value, "lowest": lowest}
