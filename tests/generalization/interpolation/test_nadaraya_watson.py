@@ -23,6 +23,11 @@ def test_weights_written_out_and_at_the_data(key, bandwidth):
     np.testing.assert_array_equal(at_data, values)
 
 
+def test_values_that_add_up_to_less_than_one_are_normalised_too():
+    values = np.array([[0.1, 0.3], [0.0, 0.0]])
+    np.testing.assert_allclose(nadaraya_watson.averaging_weights(values), [[0.25, 0.75], [0, 0]])
+
+
 def test_box_kernel_is_the_mean_within_the_bandwidth():
     points, values = np.array([[0.0], [0.3], [2.0]]), np.array([1.0, 3.0, 50.0])
     weights = nadaraya_watson.nadaraya_watson_weights(
