@@ -9,6 +9,7 @@ from deeptheory.generative.adversarial_networks import (
     best_discriminator,
     gan_value,
     generator_weights,
+    mode_shares,
     modes_covered,
     train_adversarially,
 )
@@ -99,3 +100,13 @@ def test_modes_of_a_ring():
     points = np.repeat(centres, 100, axis=0) + 0.01 * draw.standard_normal((500, 2))
     assert modes_covered(points, centres, radius=0.1) == 5
     assert modes_covered(points[:100], centres, radius=0.1) == 1
+
+
+def test_shares_of_modes_by_hand():
+    centres = np.array([[0.0, 0.0], [3.0, 4.0]])
+    points = np.array([[0.0, 0.5], [0.0, -1.0], [3.0, 4.2], [6.0, 0.0]])
+    np.testing.assert_array_equal(mode_shares(points, centres, radius=1.0), [0.5, 0.25])
+    np.testing.assert_array_equal(
+        mode_shares(np.stack([points, points[::-1]]), centres, radius=0.6), [[0.25, 0.25]] * 2
+    )
+    np.testing.assert_array_equal(mode_shares(points, centres, radius=6.0), [1.0, 1.0])  # discs that overlap

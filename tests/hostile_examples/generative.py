@@ -49,6 +49,7 @@ RECORDS: dict[str, Callable[[], Any]] = {
 EXAMPLES: dict[str, dict[str, Any]] = {
     "adversarial_networks.best_discriminator": {"real": LAW, "synthetic": LAW[::-1]},
     "adversarial_networks.gan_value": {"real": LAW, "synthetic": LAW[::-1], "discriminator": LAW},
+    "adversarial_networks.mode_shares": {"points": POINTS, "centres": POINTS[:2], "radius": 0.5},
     "adversarial_networks.modes_covered": {"points": POINTS, "centres": POINTS[:2], "radius": 0.5},
     "adversarial_networks.train_adversarially": {"data": POINTS, "rounds": 2, "batch": 4, **NETS},
     "divergences.best_critic": {"p": LAW, "q": LAW[::-1]},

@@ -19,7 +19,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import among, inside, laws
+from deeptheory.foundations.guards import affordable, among, inside, laws
 from deeptheory.networks.mlp import MLP
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "best_discriminator",
     "gan_value",
     "generator_weights",
+    "mode_shares",
     "modes_covered",
     "train_adversarially",
 ]
@@ -87,6 +88,20 @@ def generator_weights(outputs: Float[np.ndarray, "..."], objective: str = "non-s
     return 1 / (outputs if objective == "non-saturating" else 1 - outputs)
 
 
+def mode_shares(
+    points: Float[np.ndarray, "*batch n d"], centres: Float[np.ndarray, "modes d"], *, radius: float
+) -> Float[np.ndarray, "*batch modes"]:
+    """The share of the points within the radius of each centre; discs that overlap count a point twice.
+
+    Beside the shares of the data this tells a generator that misses modes, and one that sprays between them, where
+    `modes_covered` asks for a single point. Half the sum of |differences| over disjoint discs and the rest is a lower
+    bound of the total variation. `centres` has one a row; the distance is Euclidean. Reference: arora 16.3.
+    """
+    affordable(distances=(points[..., 0].size, *centres.shape))
+    near = np.linalg.norm(points[..., None, :] - centres, axis=-1) <= radius
+    return near.mean(-2)
+
+
 def modes_covered(points: Float[np.ndarray, "n d"], centres: Float[np.ndarray, "modes d"], *, radius: float) -> int:
     """How many centres have a point within the radius.
 
@@ -108,7 +123,7 @@ def train_adversarially(
     discriminator_steps: int = 1,
     rate: float = 1e-3,
 ) -> AdversarialTraining:
-    """Alternate moves of a discriminator and a generator, each by Adam on fresh minibatches.
+    """Train a GAN: alternate moves of a discriminator and a generator, each by Adam on fresh minibatches.
 
     The generator maps standard normal seeds to points, the discriminator's single output is a logit. In a round the
     discriminator ascends the objective `discriminator_steps` times, then the generator takes one step back-propagated
