@@ -136,6 +136,9 @@ def monotone_curves(*, region: Literal["below one", "everywhere"] = "below one")
     more = links(curve[..., :-1], curve[..., 1:], curve[..., :-1])
     concentrations = links(beta[:, 1:], beta[:, :-1], curve[:, 1:])
 
+    above = curve - theta[:, None]  # what is in error beyond an even share
+    halved = links(above[..., -2] / 2, above[..., -1], curve[..., -2])  # of 32 and of 64 skills
+
     a, t, v = (each.ravel() for each in np.meshgrid(alpha[::4], theta[::10], (0.5, 0.8, 1.0), indexing="ij"))
     a, t, v = (each[(v > t) & (a * v < t)] for each in (a, t, v))
     stepped = t + 1e-20j  # a complex step: the derivative to rounding
@@ -148,7 +151,10 @@ def monotone_curves(*, region: Literal["below one", "everywhere"] = "below one")
             {"between neighbouring shares of errors": fewer},
             error=1e-9 * fewer[1], aside={"smaller": concentrations[0], "larger": concentrations[1]},
         ),
-        "more skills, lower curve": Chain({"between neighbouring numbers of skills": more}, error=1e-9 * more[1]),
+        "more skills, lower curve": Chain(
+            {"between neighbouring numbers of skills": more},
+            error=1e-9 * more[1], aside={"twice as many": halved[0], "half as far": halved[1]},
+        ),
         "slope in the share of errors": Identity(
             slope, spent.imag / 1e-20, scale=rounding, aside={"without": slope + np.log(v / t)}
         ),
@@ -164,9 +170,10 @@ def by_concentration(evidence):
 monotone_curves.control("where the curve exceeds 1, too", of="fewer errors, lower curve", region="everywhere")
 
 
-@monotone_curves.control("more skills, higher curve", of="more skills, lower curve")
-def turned_round(evidence):
-    return replace(evidence, links={name: (larger, smaller) for name, (smaller, larger) in evidence.links.items()})
+@monotone_curves.control("twice the skills halve what the curve has above θ", of="more skills, lower curve")
+def in_proportion(evidence):
+    links = {"between 32 and 64 skills": (evidence.aside["twice as many"], evidence.aside["half as far"])}
+    return replace(evidence, links=links, error=1e-9 * evidence.aside["half as far"])
 
 
 @monotone_curves.control("the slope at fixed β", of="slope in the share of errors")
