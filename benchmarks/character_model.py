@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.harness import Contender, Peer, compare, needed, timed
+from benchmarks.harness import Contender, Peer, compare, needed, refuse, timed
 from deeptheory.architectures.language_models import LanguageModel, init_language_model
 from deeptheory.architectures.pretrained import gpt2_arrays
 from deeptheory.language.alphabets import alphabet_of, symbol_numbers
@@ -35,6 +35,10 @@ PATH = Path(os.environ.get("DEEPTHEORY_TEXT", Path(__file__).parents[2] / "share
 def corpus() -> tuple[np.ndarray, np.ndarray, int]:
     """The text as numbers, what is held out of it, and how many characters there are."""
     text = needed(PATH, "name the file of a text in DEEPTHEORY_TEXT").read_text()
+    if len(text) < 2 * HELD_OUT:
+        refuse(
+            f"{PATH} has {len(text)} characters: at least {2 * HELD_OUT} are needed, of which {HELD_OUT} are held out"
+        )
     alphabet = alphabet_of(text)
     numbers = symbol_numbers(text, alphabet)
     return numbers[:-HELD_OUT], numbers[-HELD_OUT:], len(alphabet)

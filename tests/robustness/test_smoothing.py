@@ -167,3 +167,7 @@ def test_too_few_draws_are_refused():
         certify(np.array([[10, 0]] * 2), np.array([[10, 0], [9, 0]]), beta=1.0, delta=0.001)
     with pytest.raises(ValueError, match="the votes in each row of counts must be at least 2,"):
         certify(np.array([[1, 0]]), np.array([[1, 0]]), beta=1.0, delta=0.5)
+    with pytest.raises(ValueError, match="the votes in each row of selection must be at least 1"):
+        certify(np.array([[0, 0]]), np.array([[10, 0]]), beta=1.0, delta=0.5)
+    with pytest.raises(ValueError, match="the votes in each row of counts must be at least 2,"):
+        certify(np.array([[1, 0]]), np.array([[0, 0]]), beta=1.0, delta=0.5)

@@ -138,7 +138,8 @@ def projected_gradient(
 
     `network` maps rows of inputs to rows of logits. With the default `direction` steps are signs for p = ∞ and unit
     vectors for p = 2; with `as_it_is` the gradient itself. For p = 1 a step moves one coordinate: allow as many steps
-    as coordinates should move. Reference: arora 18.1.1 (PGD), Madry et al. 2018.
+    as coordinates should move. Held against another network (`fooled(other, found.points, labels)`) the points are a
+    transfer attack. Reference: arora 18.1.1 (PGD), Madry et al. 2018.
     """
     positive(restarts=restarts)
     objective = _Loss(network, jnp.asarray(labels))

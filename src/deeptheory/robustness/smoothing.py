@@ -142,8 +142,9 @@ def certify(
     """
     label = np.argmax(selection, axis=1)
     trials = counts.sum(1)
-    lower = np.asarray(clopper_pearson_lower(np.take_along_axis(counts, label[:, None], 1)[:, 0], trials, delta))
+    inside(1, np.inf, **{"the votes in each row of selection": selection.sum(1)})
     inside(int(-np.log2(delta)) + 1, np.inf, **{"the votes in each row of counts": trials})
+    lower = np.asarray(clopper_pearson_lower(np.take_along_axis(counts, label[:, None], 1)[:, 0], trials, delta))
     sure = lower > 0.5
     lower = np.where(sure, lower, 0.5)
     return Certificate(np.where(sure, label, -1), np.asarray(certified_radius(lower, 1 - lower, beta)))

@@ -76,7 +76,7 @@ def steepest(slopes: Points, order: float) -> Float[Array, "*batch d"]:
 
 
 def nearest_allowed(points: Points, centers: Points, threat: Threat) -> Float[Array, "*batch d"]:
-    """Return the point of ball ∩ box around each center that is nearest to each point in Euclidean distance.
+    """Project onto ball ∩ box around each center: the point there that is nearest to each point in Euclidean distance.
 
     With v = x − c and the room uᵢ = min(|vᵢ|, distance from cᵢ to the wall on the side of vᵢ) the answer is
     c + sign(v)·m: for p = ∞ mᵢ = min(uᵢ, ε); for p = 2 mᵢ = min(uᵢ, t|vᵢ|), the scale t in [0, 1] chosen so that
