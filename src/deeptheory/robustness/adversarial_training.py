@@ -66,9 +66,10 @@ def train_adversarially(
     inside(threat.low, threat.high, inputs=inputs)
     rng = generator(key)
     rows = jnp.asarray(rng.integers(len(labels), size=(steps, batch)))
-    noises = jnp.asarray(noise * rng.standard_normal((steps, 1 if noise == 0 else batch, np.shape(inputs)[1])))
-    size = 2.5 * threat.radius / max(attack_steps, 1) if attack_size is None else attack_size
     data = (jnp.asarray(inputs), jnp.asarray(labels))
+    drawn = noise * rng.standard_normal((steps, 1 if noise == 0 else batch, np.shape(inputs)[1]))
+    noises = jnp.asarray(drawn, jnp.result_type(data[0].dtype, jnp.float32))  # single precision stays single
+    size = 2.5 * threat.radius / max(attack_steps, 1) if attack_size is None else attack_size
     return _train(network, data, threat.like(inputs), rows, noises, jnp.asarray(rate), jnp.asarray(size), attack_steps)
 
 

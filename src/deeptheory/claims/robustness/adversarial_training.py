@@ -209,9 +209,10 @@ def stars(networks, points, labels, radius):
 def adversarial_training_moves_the_boundary(key, *, trials: Annotated[int, Interval(ge=8, le=512)] = 72):
     keys = jax.random.split(key, 3)
     drawn = [separated_points(jax.random.fold_in(keys[0], t), COUNT, gap=GAP) for t in range(trials)]
-    points, labels = (jnp.asarray(np.stack(part)) for part in zip(*drawn, strict=True))
+    points, labels = map(np.stack, zip(*drawn, strict=True))
     starts = init_mlp(keys[1], (2, 64, 2), ensemble=(trials,), weight_scale=1.4, bias_scale=1.0, input_scale=2.0)
-    starts = jax.tree.map(jnp.asarray, starts)
+    # Single precision trains twice as fast, and a boundary is not told to more digits.
+    points, starts = jax.tree.map(lambda part: jnp.asarray(part, jnp.float32), (points, starts))
 
     def train(inputs, attack_steps=0, noise=0.0):
         def one(start, own, known):
@@ -222,12 +223,13 @@ def adversarial_training_moves_the_boundary(key, *, trials: Annotated[int, Inter
 
     def crossed(networks):
         """The share of points whose ball is not all answered with their label."""
-        told = answered(networks, (points[:, :, None] + SQUARE).reshape(trials, -1, 2))
+        told = answered(networks, (points[:, :, None] + SQUARE.astype(points.dtype)).reshape(trials, -1, 2))
         told = np.argmax(told, axis=2).reshape(trials, COUNT, -1)
         return np.mean(np.any(told != np.asarray(labels)[..., None], axis=2), axis=1)
 
     usual, robust = train(points), train(points, attack_steps=5)
-    once = train(stars(usual, points, labels, EPSILON))
+    found = {"before": stars(usual, points, labels, EPSILON), "after": stars(robust, points, labels, EPSILON)}
+    once = train(found["before"])
     random = train(points, noise=EPSILON / np.sqrt(3))  # the deviation of an even law on the ball
     shares = {
         name: crossed(networks)
@@ -237,11 +239,10 @@ def adversarial_training_moves_the_boundary(key, *, trials: Annotated[int, Inter
     before, after = (jax.tree.map(lambda leaf: leaf[:1], networks) for networks in (usual, robust))
     shown = {"points": points[0], "labels": labels[0]}
     for name, network in {"before": before, "after": after}.items():
-        logits = np.asarray(answered(network, jnp.asarray(mesh)))[0]
+        logits = np.asarray(answered(network, jnp.asarray(mesh, points.dtype)))[0]
         shown[name] = (logits[:, 1] - logits[:, 0]).reshape(len(AXIS), -1)
-        found = stars(network, points[:1], labels[:1], EPSILON)
-        wrong = np.argmax(answered(network, found)[0], axis=1) != labels[0]
-        shown[f"stars {name}"] = np.asarray(found)[0][np.asarray(wrong)]
+        wrong = np.argmax(answered(network, found[name][:1])[0], axis=1) != labels[0]
+        shown[f"stars {name}"] = np.asarray(found[name])[0][np.asarray(wrong)]
     return {
         "balls crossed: as usual and against an adversary": Trend(
             shares["usual"] - shares["robust"],
@@ -250,7 +251,8 @@ def adversarial_training_moves_the_boundary(key, *, trials: Annotated[int, Inter
             | {f"share {n}": s for n, s in shares.items()},
         ),
         "balls crossed: examples made once and anew": Trend(
-            shares["once"] - shares["robust"], aside={"once": shares["robust"] - shares["once"]}
+            shares["once"] - shares["robust"],
+            aside={"three quarters": (shares["usual"] + 3 * shares["robust"]) / 4 - shares["once"]},
         ),
     }
 
@@ -263,10 +265,10 @@ def random_moves(evidence):
 
 
 @adversarial_training_moves_the_boundary.control(
-    "examples made once do as well", of="balls crossed: examples made once and anew"
+    "examples made once do three quarters of it", of="balls crossed: examples made once and anew"
 )
 def made_once(evidence):
-    return replace(evidence, differences=evidence.aside["once"])
+    return replace(evidence, differences=evidence.aside["three quarters"])
 
 
 @adversarial_training_moves_the_boundary.picture
