@@ -63,9 +63,9 @@ def told(points):
     symbols={
         r"\text{payoff}": "$E\\log D(x)+E\\log(1-D(G(z)))$, which is $-\\log4$ at best against a perfect generator"
     },
-    why="The generator needs to be right only in what its opponent can see, and four kinked lines see little: a cloud "
-    "about the ring has the same means of them. Then no gradient is left, and no data can bring one. More units see "
-    "the gaps. The birthday test asks how many different points are made, and a cloud has more of them than eight "
+    why="The generator needs to be right only in what its opponent can see, and four kinked lines see little: very "
+    "different clouds have the same means of them. Then no gradient is left, and no data can bring one. More units see "
+    "the gaps. The birthday test asks how many different points are made, and a wide cloud has more of them than eight "
     "narrow Gaussians: it finds copies, not absences.",
     notice="Left, points made against few units, right, against many, with 64 data; most of what a generator makes on "
     "the left lies between the modes. Below, total variation: data do not help, units do.",
