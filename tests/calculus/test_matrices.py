@@ -42,7 +42,9 @@ def test_the_printed_examples_of_a_span():
     line = np.array([[1.0, 2.0], [2.0, 4.0]])
     assert coordinates_in_span(line, np.array([2.0, 4.0]))[1] < 1e-14
     assert coordinates_in_span(line, np.array([2.0, 3.0]))[1] == pytest.approx(5**-0.5)
-    assert subspaces(line).rank == 1
+    for unit in (1.0, 1e-20, 1e20):  # what counts as zero does so beside the largest
+        assert subspaces(unit * line).rank == 1
+        assert subspaces(unit * np.diag([1.0, 2.0])).rank == 2
 
 
 @pytest.mark.item("L1.11")
