@@ -30,16 +30,17 @@ GOLDEN = (np.sqrt(5) - 1) / 2
         ),
     },
     says=r"AdaBoost is steepest descent in the $\ell_1$ norm on $\sum_ie^{-(Mw)_i}$ with exact line search: each round "
-    r"takes the learner of largest edge $r$ by the step $\frac12\log\frac{1+r}{1-r}$, and the loss is multiplied by "
-    r"$\sqrt{1-r^2}$. Bounded steps reach the largest $\ell_1$ margin.",
-    needs="answers ±1, no learner right on all points",
+    r"takes the learner whose edge $r$ is largest in size by the step $\frac12\log\frac{1+r}{1-r}$ and multiplies the "
+    r"loss by $\sqrt{1-r^2}$. Bounded steps reach the largest $\ell_1$ margin.",
+    needs="answers ±1, no learner right or wrong on all points; for the margin, a vote that is right on all, and in "
+    "round t a step of 1/(L√t), L the loss",
     symbols={
         r"M": r"the table of answers: $M_{ij}=1$ if learner $j$ is right about point $i$, else $-1$",
         r"w": "the votes of the learners",
         r"r": r"the edge of a learner: what it is right more than wrong, points weighted by their share of the loss",
     },
-    why=r"The gradient's entry for learner $j$ is minus the loss times its edge, so the largest entry, where steepest "
-    r"descent in $\ell_1$ goes, is the learner of largest edge. Along it the loss is "
+    why=r"The gradient's entry for learner $j$ is minus the loss times its edge, so the entry largest in size, where "
+    r"steepest descent in $\ell_1$ goes, is the learner whose edge is. Along it the loss is "
     r"$L(\frac{1+r}2e^{-s}+\frac{1-r}2e^s)$ at step $s$, least where both terms are equal.",
     notice="The loss along the chosen learner in three rounds: the dot, AdaBoost's step, is at the bottom.",
 )
@@ -123,7 +124,7 @@ def bottoms(pieces):
     says=r"On one table of eight points and eight learners AdaBoost falls into a cycle of three learners, whose edges "
     r"tend to the golden ratio $(\sqrt5-1)/2$ and whose margin tends to $\frac13$, while the largest $\ell_1$ margin "
     r"is $\frac38$. Steepest descent with bounded steps reaches it.",
-    needs="uniform weights at the start",
+    needs="uniform weights at the start; bounded steps are at round t of size 1/(L√t), L the loss",
     full=dict(rounds=100_000),
     symbols={r"\ell_1": "the norm of a vote: the sum of its sizes; its margin is the worst point's, over that norm"},
     why=r"Exact line search sends the edge of the learner just used to zero, so the run jumps between few learners "

@@ -43,8 +43,8 @@ def gauss_curvature(slopes, second):
     },
     says=r"If $\partial F^\top\partial F=\nabla^2R$ and $G$ gives back the $w$ of the nearest $F(w)$, gradient flow of "
     r"$L(G(\theta))$ from $F(w_0)$ is mirror flow of $R$. $R=\sum_k\varphi_k(\langle c_k,w\rangle)$ has "
-    r"$F_k=\int\sqrt{\varphi_k''}$, the largest entropy of a mean $2\sqrt p$. More parameters than weights are needed "
-    r"where $\nabla^2R$ has curvature.",
+    r"$F_k=\int\sqrt{\varphi_k''}$, minus the largest entropy of a mean $2\sqrt p$. More parameters than weights are "
+    r"needed where $\nabla^2R$ has curvature.",
     needs="∇²R positive definite and smooth; that all such R have an F is Nash's theorem, and not computed",
     full=dict(trials=40),
     symbols={

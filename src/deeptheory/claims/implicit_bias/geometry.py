@@ -73,7 +73,7 @@ def run(method, design, labels, start, *, steps, order=None):
     r"$\min D_R(w,w_0)$ subject to $Xw=y$. Step sizes, their order and the choice of samples do not enter.",
     notice="One set of data, one start, five limits: each coordinate's weights that mirror descent finds lie on the "
     "solution of a problem that it was never told about, another one for each potential. With the arguments of the "
-    "divergence swapped, dashed, it would be another solution.",
+    "entropy's divergence swapped, dashed, it would be another solution.",
 )
 def mirror_descent_projects(
     key,

@@ -47,7 +47,7 @@ Dimension = Annotated[int, Interval(ge=2, le=20)]
     r"adds up is then a positive combination of support vectors, and its own direction, which is the condition that "
     r"marks $\hat w$; the shares must be its dual weights.",
     notice="Shares of the four points of one data set. Two come to their dual weights, dashed; the others fall along "
-    "straight lines whose slopes are their margins less one.",
+    "straight lines whose slopes are one less their margins.",
 )
 def descent_turns_to_the_hard_margin(key, *, count: Points = 20, dimension: Dimension = 5):
     growth = 10.0 ** np.arange(3, 8)
@@ -134,8 +134,8 @@ def shares_of_the_loss(pieces):
     why=r"The direction of $w$ settles while its length grows like $\log t$. A validation point on the wrong side of "
     "the limit is pushed deeper into it at that rate, and the logistic loss is nearly linear there. Points on the "
     "right side cost less and less. So the loss on validation data can grow for ever while training goes as it should.",
-    notice="The training loss falls, the number of validation errors stays what it is, and the validation loss climbs "
-    "along a straight line in the logarithm of the time.",
+    notice="The training loss falls and the number of validation errors falls to where it stays, while the validation "
+    "loss, after a first fall, climbs along a straight line in the logarithm of the time.",
 )
 def validation_loss_must_grow(
     key,
@@ -188,7 +188,7 @@ def without_residual(evidence):
 
 @validation_loss_must_grow.picture
 def loss_against_error(pieces):
-    """Validation loss per point, share of validation errors and training loss against the logarithm of the time."""
+    """Validation loss, and validation errors and training loss over their first values, by the logarithm of time."""
     seen = pieces["slope of the validation loss"].aside
     kept = np.asarray(seen["times"]) <= 40
     time, losses, errors = (np.asarray(seen[name])[kept] for name in ("times", "loss", "errors"))

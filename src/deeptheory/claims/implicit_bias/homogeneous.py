@@ -253,7 +253,7 @@ def rising_margins(pieces):
 @claim(
     items={"L11.13": ""},
     says=r"A mean logistic loss below $\frac{\ln2}n$, or a mean exponential loss below $\frac1n$, means that all $n$ "
-    "points are classified correctly: from there on gradient flow maximizes the margin.",
+    "points are classified correctly. Neither number can be larger.",
     needs="n points, any outputs",
     over=dict(
         wrong=Reals(-3.0, 0.0),
@@ -262,8 +262,8 @@ def rising_margins(pieces):
     ),
     symbols={r"n": "the number of points"},
     why=r"A point on the wrong side costs at least $\ell(0)$, which is $\ln2$ for the logistic loss and 1 for the "
-    "exponential one. All other losses are positive, so one wrong point keeps the mean at that over $n$, and only "
-    "there if the others cost next to nothing. A smaller mean therefore leaves no room for a wrong point.",
+    "exponential one. All other losses are positive, so with one wrong point the mean is at least that over $n$, "
+    "and near it only if the point is nearly right and the others cost next to nothing.",
     notice="Mean loss times $n$ against the margin of a point that is wrong: never below the line of its own loss; the "
     "logistic loss does go below 1.",
 )

@@ -48,15 +48,16 @@ def two_gaussians(random, count, dimension, distance):
         )
     },
     says=r"Gradient flow raises $-\log\sum_ie^{-\langle w,\bar x_i\rangle}/|w|$ once the exponential loss is below 1. "
-    "On two Gaussian classes the largest margin, its end, errs less than half as often as random separators. Any has "
-    r"error at most $2c\,r|w|/(\gamma\sqrt n)+3\sqrt{\log(2/\delta')/2n}$.",
+    "On two Gaussian classes the largest margin, its end, errs less than half as often as random separators. Any has, "
+    r"with chance $1-\delta$, error at most $2c\,r|w|/(\gamma\sqrt n)+3\sqrt{\log(2/\delta')/2n}$.",
     needs="a sample that a plane through the origin separates",
     symbols={
         r"w": "the weights, through the origin",
         r"\bar x_i": "point $i$ times its label",
         r"\gamma": r"the least $\langle w,\bar x_i\rangle$, positive",
         r"r,n": "the root mean square of the points' lengths, and their number",
-        r"c,\delta'": r"at most $2^{1/4}$, and a share of the chance of failure: the price of any $\gamma/|w|$",
+        r"c,\delta'": r"at most $2^{1/4}$, and a share of $\delta$, here 1 %: the price of any $\gamma/|w|$",
+        r"\delta": "the chance that the bound may fail with",
     },
     why=r"The loss falls fastest in a direction that has a component along $w$ and one that turns it; the first pays "
     "for the growth of the norm and the second is gain, so the smoothed margin cannot fall. Bounds on the test error "

@@ -110,7 +110,7 @@ def before_and_after(pieces):
             "error of the margin",
             "loss times time",
             "descent follows the flow",
-            "losses with other tails",
+            "slopes and tails of two losses",
             "constants of the rates",
         ),
     },
@@ -137,7 +137,7 @@ def before_and_after(pieces):
     r"that of the mean of the points. Right: while the loss falls like $1/t$, direction and margin improve only like "
     r"$1/\log t$: doubling the accuracy of the boundary takes the square of the time. The lines are not fitted: rates "
     r"and constants are predicted. A rate of $1/\sqrt{\log t}$ would be seen at the second dot. The first dot is at "
-    r"$\log t=1000$ or later, when $\rho$ has settled.",
+    r"the horizon, $\log t=1000$ unless it is moved, or later, when $\rho$ has settled.",
     explore={"horizon": (100.0, 1000.0, 10000.0)},
 )
 def separable_descent_rates(
@@ -195,7 +195,7 @@ def separable_descent_rates(
         "error of the margin": Rate(growth, margin, exponent=-1.0, rivals=(-0.5, -2.0), aside=shown),
         "loss times time": Identity(loss, squared_norm, error=SOLVER * squared_norm),
         "constants of the rates": Limit(growth, gaps, order=1.0),
-        "losses with other tails": Identity(np.append(slopes, slopes[:, -1:], axis=1), tails, condition=40.0),
+        "slopes and tails of two losses": Identity(np.append(slopes, slopes[:, -1:], axis=1), tails, condition=40.0),
         "descent follows the flow": Limit(0.5 * checkpoints, np.linalg.norm(stepped - flowed, axis=1), order=1.0),
     }
 

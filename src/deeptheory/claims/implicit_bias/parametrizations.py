@@ -51,7 +51,7 @@ def linear(theta):
     says=r"Gradient flow of $L(G(\theta))$ moves $w=G(\theta)$ by $\dot w=-\partial G\,\partial G^\top\nabla L$. If "
     r"$\partial G\,\partial G^\top=(\nabla^2R)^{-1}$ at $w$, that is the mirror flow of $R$, for every $L$: for "
     r"$G=\sqrt\Sigma\,\theta$ with $R=\frac12w^\top\Sigma^{-1}w$, for $G=\theta^{\odot2}$ with "
-    r"$R=\frac14\sum w_i\log w_i-w_i$. For $u^{\odot2}-v^{\odot2}$ it can hold along a flow only.",
+    r"$R=\frac14\sum(w_i\log w_i-w_i)$. For $u^{\odot2}-v^{\odot2}$ it can hold along a flow only.",
     needs="differentiable losses; θ ≠ 0 in every coordinate of the squares",
     full=dict(trials=200),
     symbols={
@@ -218,8 +218,8 @@ def without_the_metric(evidence):
     r"totals $\mu=-\int\nabla L$ matter, whatever the loss and the order: $w$ is a function of $\mu$, the gradient of "
     r"a convex one, and its inverse is the gradient of the potential. If they do not, and their bracket moves $w$ "
     r"too, $w$ depends on the order: no function of $\mu$, and no mirror map.",
-    notice="Four ways from one start to the line of solutions, all by gradient flow on the same loss. Products and "
-    "differences of squares, started alike, go one way to one point; the others end elsewhere.",
+    notice="Four ways to the line of solutions, three of them from zero, all by gradient flow on one loss. Products "
+    "and differences of squares, started alike, go one way to one point; the others end elsewhere.",
 )
 def commuting_parametrizations(key, *, trials: Trials = 8):
     draw = generator(key)

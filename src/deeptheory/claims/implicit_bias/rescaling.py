@@ -85,7 +85,7 @@ def path_flow(design, labels, factors, times):
     says=r"Path-SGD, $w_e\leftarrow w_e-\frac\eta{\kappa_e}\partial_eL$, computes the same from units with incoming "
     r"weights times $c$ and outgoing ones over $c$; SGD does not. On $w=u_1\odot\dots\odot u_K$ its flow is $\dot "
     r"w=-K\nabla L$, with the nearest solution as limit.",
-    needs="no biases; for the limit: no weight passes zero on the way",
+    needs="ReLU or linear units without biases; for the limit: no weight passes zero on the way",
     symbols={
         r"c": "any positive factor, one for each hidden unit",
         r"w_e,\partial_eL": "a weight, and the derivative of the loss along it",

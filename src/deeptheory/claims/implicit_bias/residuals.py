@@ -159,7 +159,7 @@ def largest_pushes():
     r"$e^{-\langle\tilde w,\bar x_i\rangle}=n\alpha_i$, $\alpha$ the dual weights, and approaches it like "
     r"$t^{-\kappa}$, $\kappa$ the smaller of the least eigenvalue of $\sum\alpha_i\bar x_i\bar x_i^\top$ on their span "
     r"and the slack $\theta-1$ of the next point.",
-    needs="mean exponential loss; linearly independent support vectors",
+    needs="mean exponential loss; linearly independent support vectors, all of positive dual weight",
     full=dict(datasets=40),
     symbols={
         r"\tilde w": "the limit of the residual along the support vectors",

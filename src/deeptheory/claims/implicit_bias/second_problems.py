@@ -266,7 +266,7 @@ def who_has_which_margin(pieces):
     r"$\langle\lambda,y\rangle/\|\sum_i\lambda_iA_i\|$, so the excess of a run is certified. Products of factors "
     "grow like themselves: the largest singular value first, the others hardly at all before the fit is there.",
     notice="The excess of the nuclear norm falls with the first weights, certified. The matrix of least Frobenius "
-    "norm, where descent on the matrix ends, has nearly twice the norm.",
+    "norm, where descent on the matrix ends, has a nuclear norm larger by a quarter or so.",
 )
 def factors_and_their_nuclear_problem(
     key, *, scales: Annotated[tuple[float, ...], Interval(ge=1e-4, le=0.2), MinLen(3)] = (0.1, 0.03, 0.01, 0.003)

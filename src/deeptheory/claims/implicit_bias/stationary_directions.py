@@ -35,7 +35,7 @@ def fourth_powers(weights):
     why=r"One unit halfway between the points reaches both with $\cos\frac\varphi2$ of its size $a^2$, at a squared "
     "norm of $2a^2$. A unit along each point reaches its own fully, but two of them cost $4a^2$; at an angle beyond "
     "90° neither feels the other's point, so nothing tells them that one would do. Below 120° sharing is better.",
-    notice="On the left the margin of each run comes to rest, one of them too early. On the right the dots are these "
+    notice="On the left the margin of each run comes to rest, one of them too low. On the right the dots are these "
     "two ends: each lies on its curve, and the lower curve is not the largest margin at any angle below 120°.",
     explore={"angle": (95.0, 100.0, 110.0, 115.0)},
 )

@@ -59,7 +59,7 @@ def exponential_loss(points, w):
         "A8.30": ("margin along the run", "what the certificate leaves open"),
     },
     says=r"Steepest descent in any norm on separable data, with $\eta_t\le\min\{\eta_+,1/(B^2L(w_t))\}$, comes to the "
-    r"largest margin $\gamma$ of its norm, in direction to the one $w$ that has it, and at every step "
+    r"largest margin $\gamma$ of its norm, in direction to the one $w$ that has it, and once the numerator is positive "
     r"$\frac{\sum_u(\eta_u\gamma_u^2/L(w_u)-\eta_u^2B^2\gamma_u^2/2)-\log L(w_0)}{\|w_0\|+\sum_u\eta_u\gamma_u}\le"
     r"\min_i\frac{\langle w_t,\bar x_i\rangle}{\|w_t\|}\le\gamma$.",
     needs="separable data; exponential loss; steps within the bound; for the direction one w of largest margin. Data "
@@ -79,7 +79,7 @@ def exponential_loss(points, w):
     r"sum is a margin and the second a norm. Since $\gamma_u\ge\gamma L(w_u)$, the quotient of the two comes to "
     r"$\gamma$ as soon as curvature takes back less and less, as it does with shorter and shorter steps in units of "
     r"$1/(B^2L)$.",
-    notice="Four norms, four limits. The certificate, computed from losses and gradients alone, lies below the "
+    notice="Four norms, each run towards the largest margin of its own. The certificate, computed from losses and gradients alone, lies below the "
     "margin all along, and pushes it against the largest possible one from below.",
     explore={"dimension": (2, 5, 10)},
 )
@@ -205,8 +205,8 @@ def four_limits(pieces):
     why=r"The gradient is $-L\sum_ip_i\bar x_i$ with the shares $p$ of the points in the loss. A separator $u$ of norm "
     r"1 and margin $\gamma$ has $\langle u,\sum p_i\bar x_i\rangle\ge\gamma$, whatever the weights, and the dual norm "
     "is at least that. The best weights make both sides meet: that is the duality of the margin problem.",
-    notice="Every dot lies above the line, however random the weights; the larger ones, where shares are dual weights, "
-    "lie on it in all norms.",
+    notice="Every dot lies above the line, however random the weights; those where shares are dual weights lie on it "
+    "in all norms.",
 )
 def gradient_dominates_the_loss(
     key,
@@ -255,7 +255,7 @@ def of_other_norm(evidence):
 
 @gradient_dominates_the_loss.picture
 def dots_above_the_line(pieces):
-    """Dual norm of the gradient over the loss, against the largest margin, at random weights in four norms."""
+    """Dual norm of the gradient against the margin times the loss: over the loss at random weights, and as it is."""
     found = pieces["gradient and loss"]
     marks = []
     for i, norm in enumerate(NORMS):

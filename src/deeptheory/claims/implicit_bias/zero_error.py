@@ -37,8 +37,8 @@ fitted = jax.jit(fit_labels, static_argnames=("most", "rate"))
     "it is trained on 120 more digits with wrong labels: the 60 true labels are then fitted as well. With right labels "
     "on the 120 the error falls instead, so it is what the labels demand, not their number, that spoils the fit. Steep "
     "functions cost norm for their margin, and training stops at the first fit on its way.",
-    notice="Four networks a sample, three of which fit the same 60 true labels without an error. Where less was "
-    "learned more norm was paid.",
+    notice="Four networks a sample, three of which fit the same 60 true labels without an error. The two that "
+    "err much more paid much more norm.",
 )
 def training_chooses_among_fits(key, *, trials: Trials = 24, width: Annotated[int, Interval(ge=1, le=512)] = 64):
     images, truth = small_digits(3, 8)

@@ -150,7 +150,7 @@ def half(evidence):
 
 @unequal_columns_lead_down.picture
 def falls(pieces):
-    """The change of the loss over the squared sine of the rotation, against the difference of squared lengths."""
+    """The change of the loss over the sine of the rotation, against the difference of squared lengths."""
     piece = pieces["change of the loss"]
     difference, sine = (np.asarray(piece.aside[name]) for name in ("difference", "sine"))
     order = np.argsort(difference)
@@ -278,11 +278,11 @@ def lift(point, matrix, spectrum, strength, time):
     return changed, bend * time**2 / 2 + quartic, rival * time**2 / 2 + quartic
 
 
-@equalized_critical_points.control("d₁ for d₁ + λr′ under the sum", of="gradient at listed points")
+@equalized_critical_points.control("squared lengths times d₁/(d₁ + λr′)", of="gradient at listed points")
 def without_rank(evidence):
     weights, targets, strengths = (np.asarray(evidence.aside[name]) for name in ("weights", "targets", "strengths"))
     ranks = np.sum(np.linalg.svd(weights, compute_uv=False) > 1e-9, axis=1)
-    # The multiple by which all columns would be longer or shorter.
+    # The same directions, all columns shorter.
     factor = np.sqrt((weights.shape[2] + strengths * ranks) / weights.shape[2])[:, None, None]
     return replace(evidence, left=np.asarray(gradients(weights / factor, targets, strengths)))
 

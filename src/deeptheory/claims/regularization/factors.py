@@ -69,7 +69,7 @@ def penalty_of_change(change, left, right):
     },
     says=r"Under Gaussian measurements the least dropout penalty over all factors of $M$ is $\|M\|_*^2/d_1$: every "
     "pair lies above it, link by link of the proof; equalized balanced factors reach it, and so does descent.",
-    needs=r"Gaussian measurements; width $d_1\ge\operatorname{rank}M$",
+    needs=r"the penalty over its strength, averaged over Gaussian measurements; width $d_1\ge\operatorname{rank}M$",
     full=dict(pairs=10_000, matrices=64, width=9),
     symbols={
         r"M": r"the product $UV^\top$ of the factors",

@@ -289,13 +289,13 @@ def least_squares(evidence):
 
 
 @small_weights_find_low_nuclear_norm.control(
-    "more columns than the matrix has leave room for other interpolators", of="distance with wider factors"
+    "with wider factors the interpolator of least Frobenius norm", of="distance with wider factors"
 )
 def room_for_others(evidence):
     return replace(evidence, y=np.full(len(evidence.y), evidence.aside["flat"]))
 
 
-@small_weights_find_low_nuclear_norm.control("the nuclear norm of that one", of="excess of the nuclear norm")
+@small_weights_find_low_nuclear_norm.control("the nuclear norm of least squares", of="excess of the nuclear norm")
 def least_squares_norm(evidence):
     return replace(evidence, y=np.full(len(evidence.y), evidence.aside["flat"]))
 

@@ -20,6 +20,7 @@ from deeptheory.landscapes.critical_points import distinct_points, find_critical
     says=r"$(M-u_1^2-u_2^2)^2+\lambda(u_1^4+u_2^4)$ has for $\lambda>0$ nine critical points: four minima "
     r"$u_1^2=u_2^2=M/(2+\lambda)$ of value $\lambda M^2/(2+\lambda)$, four saddles on the axes, $u^2=M/(1+\lambda)$, "
     r"and a maximum at $0$. Without dropout the minima form the circle $u_1^2+u_2^2=M$.",
+    needs="M > 0",
     symbols={
         "u_1,u_2": "the weights of two hidden units, with one input and one output",
         "M": "the number to be fitted; 1 in the picture",
@@ -111,7 +112,7 @@ def linear_values(evidence):
 
 
 @dropout_breaks_the_circle_of_minima.control(
-    "saddles as deep as they are without a penalty", of="values and curvatures"
+    "saddles that bend down as much as the maximum does", of="values and curvatures"
 )
 def flat_passes(evidence):
     right = np.array(evidence.right)

@@ -84,7 +84,7 @@ def solved(inputs, signs, inside, beside):
     r"logistic regression the best perturbation takes $\epsilon\|w\|_1$ from every margin. That is not a penalty "
     "beside the loss: it stops to pull where margins are large.",
     notice="Both routes end in the same weights, and a penalty beside the loss ends elsewhere. On the right, where a "
-    "weight is zero two corners are equally bad: the worst loss has a kink and rises to both sides.",
+    "weight is zero two corners are equally bad: the worst loss has a kink, with a slope of its own to each side.",
 )
 def training_against_an_adversary(
     key, *, epsilons: Annotated[tuple[float, ...], Interval(ge=0.0, le=0.2)] = (0.0, 0.1, 0.2)

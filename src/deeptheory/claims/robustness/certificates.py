@@ -158,7 +158,7 @@ def smoothed_labels(base, spacing, beta):
     "noise, but noise also blurs what it should tell apart.",
     notice="Each certified curve lies below the accuracy that survives the strongest attack in the plane, found by "
     "trying every cell. Little noise certifies more points near by and none far out; much noise costs accuracy "
-    "everywhere and reaches farther.",
+    "near by and reaches farther.",
 )
 def noise_trained_certificates(key, *, trials: Trials = 20, certified: Literal["smoothed", "base"] = "smoothed"):
     betas, spacing, at = (0.15, 0.6), 0.06, np.linspace(0.05, 0.8, 16)

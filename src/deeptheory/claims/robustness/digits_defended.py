@@ -85,8 +85,8 @@ def smoothed(draws, network, images, labels):
     "no further: a network that sees single steps learns to be right where they land, and ten shorter ones go round. "
     "Networks trained on the same images lean on the same pixels, so that a perturbation for one serves against "
     "another. Votes under noise certify only a classifier that answers well under noise.",
-    notice="The perturbed digits are read easily, and answered wrongly. Each defence has its own column where it is "
-    "best; in the others it is not.",
+    notice="The perturbed digits are read easily, and answered wrongly. Each way of training is "
+    "best in a column of its own, and none in all.",
 )
 def defences_on_digits(key, *, trials: Annotated[int, Interval(ge=8, le=64)] = 32):
     data = digits(2000, 100, side=7)

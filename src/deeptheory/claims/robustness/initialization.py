@@ -153,7 +153,7 @@ def outputs_and_distances(pieces):
     r"$\chi^2_{d-1}$, near $d$, and the average of the squared slopes is near its mean because the slopes have moments "
     "(Bernstein).",
     notice="Norms of order one scatter about the root mean square. In more dimensions this moves to its limit, close "
-    "by, and no farther: only the spread depends on the dimension.",
+    "by, and no farther, and the spread becomes smaller.",
     explore={"dimension": (4, 8, 16)},
 )
 def random_network_gradients(key, *, trials: Trials = 16_000, dimension: Annotated[int, Interval(ge=3, le=16)] = 5):
@@ -235,9 +235,8 @@ def gradient_norms(pieces, settings):
     r"pre-activation by $O(d^{-1/2})$, and the network is nearly linear there. The step has to go against the sign of "
     r"$f$: "
     "up the gradient a positive value only grows.",
-    notice="Outputs before and after the step lie along the line of exact reversal. Up the gradient, whatever the "
-    "length, "
-    "only networks with negative outputs flip: the upper left quarter.",
+    notice="Outputs before and after the step lie along the line of exact reversal. Up the gradient, "
+    "whatever the length, a linear network flips only if its output is negative: the upper left quarter.",
 )
 def one_step_flips_the_sign(
     key, *, trials: Trials = 1000, step: Literal["against the value", "up the gradient"] = "against the value"
@@ -279,7 +278,7 @@ def one_step_flips_the_sign(
 
 
 one_step_flips_the_sign.control(
-    "a step up the gradient, of any positive size",
+    "a step up the gradient of a linear network, of any positive size",
     of="networks whose sign stays",
     step="up the gradient",
 )

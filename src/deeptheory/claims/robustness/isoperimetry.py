@@ -192,7 +192,7 @@ def disc_accuracies(mean, spread, radius, shift):
     r"by exactly $\varepsilon/s$. So accuracy limits robustness through quantiles; a sum of probabilities plays no "
     r"part. The "
     "handbook calls its inequality a simplification.",
-    notice="Robust accuracies of discs, rings and strips lie below the curve of half-planes, for every size of them. "
+    notice="Robust accuracies of discs and strips lie below the curve of half-planes, for every size of them. "
     "The "
     "line where both accuracies add to 1 is crossed by ordinary problems.",
 )
@@ -250,7 +250,7 @@ def lower_limit(evidence):
 
 @accuracy_limits_robustness.picture
 def accuracies(pieces):
-    """Accuracy and robust accuracy of discs, strips and outsides, the limit, and the line where they add to 1."""
+    """Accuracy and robust accuracy of discs and strips, the limit, and the line where they add to 1."""
     seen = pieces["no region keeps more"]
     a = np.linspace(0.01, 0.999, 200)
     marks: list[Line | Dots] = [

@@ -95,7 +95,7 @@ def lopsided(network, inputs, labels):
     "that wake it. Its bias is the sum of its coefficients and positive, so a unit wakes on all inputs of its label "
     "and is held silent on the others, just at its kink: this leaves one unit for each label, in closed form. Each "
     "adds up all inputs of its label, so that a move along $\\sum_iy_ix_i$ changes every output $m$ times over.",
-    notice="Left: the lengths that flip trained networks, input by input, run into the level that is computed, far "
+    notice="Left: the lengths that flip trained networks, input by input, run into the level that is computed, "
     "below what the construction with a unit for each input withstands. Right: at the limit the same move takes all "
     "inputs through zero at once.",
 )
@@ -165,8 +165,9 @@ def training_ends_in_two_units(key, *, trials: Trials = 32):
 
 @training_ends_in_two_units.control("each unit at 1 on its inputs", of="outputs at the inputs")
 def unscaled_units(evidence):
-    counts = np.repeat([np.sqrt(p) for _, p, n in CASES], [p + n for _, p, n in CASES])
-    return replace(evidence, right=counts)
+    # A unit is at 1/a on its own inputs and has the outer weight ±a.
+    outer = [(own * (d + m - own) / (d * (d + m))) ** 0.25 for d, p, n in CASES for m in [p + n] for own in (p, n)]
+    return replace(evidence, right=np.repeat(outer, [own for _, p, n in CASES for own in (p, n)]))
 
 
 @training_ends_in_two_units.control("units that ignore the other label", of="distance from a first-order point")

@@ -31,7 +31,7 @@ GREY = 0.007
     r"mostly cancel, and what is left grows like $\sqrt d$. The score of a typical image is of that size too, so from "
     r"some $d$ on a change of one grey level outweighs it.",
     notice="With a thousand pixels one grey level along the signs does what some thirty random ones would; the score "
-    "of an image with pixels of order one is overtaken at some twenty thousand.",
+    "of an image with pixels of order one is overtaken at some thirty thousand.",
     explore={"eta": (0.002, 0.007, 0.03)},
 )
 def signs_add_up_over_pixels(

@@ -44,9 +44,9 @@ def kernel_answers(draw, board, samples, width):
     r"square of each cell, of side $s-2\varepsilon$. No classifier can be right about both sides of an edge closer "
     r"than "
     r"$\varepsilon$: where classes are intertwined, most points are near an edge.",
-    notice="Accuracy against robust accuracy for narrow to wide votes: they follow the perfect answer while they "
-    "resolve the "
-    "cells, and end at the constant answer. Wiggly answers of very narrow votes are worse than both.",
+    notice="Left, the perfect answer falls below the constant one. Right, accuracy and robust accuracy of narrow to "
+    "wide votes: they follow the perfect answer while they resolve the cells, and end at the constant answer. Wiggly "
+    "answers of very narrow votes are less robust than both.",
 )
 def intertwined_classes(key):
     draw = generator(key)
@@ -121,8 +121,8 @@ def majority(points, labels, neighbours):
 
 @claim(
     items={"H2.9": ("radius that a memoriser keeps", "falls with the wrong labels", "majorities keep more")},
-    says=r"A classifier that reproduces $n$ labels per unit area, a share $q$ of them wrong, keeps on average a "
-    r"radius of "
+    says=r"A classifier that reproduces $n$ labels per unit area, a share $q$ of them wrong, surely keeps on average "
+    r"a radius of "
     r"$\frac1{4\sqrt{nq}}$ around points of a class: more data or more wrong labels make it smaller. Votes of the 15 "
     r"nearest "
     "forget the noise.",

@@ -222,8 +222,8 @@ def quantiles_fall_by_the_distance(pieces):
     "is 0 or 1 on all cells but one.",
     notice="The worst profile is a step that reaches to minus infinity; one that is 1 from $x$ on only would have too "
     "small a probability. All other profiles keep more. On the right, the linear programme's values lie on "
-    r"$\Phi(\Phi^{-1}(p)-s)$: half of the probability is lost after a distance $\beta\Phi^{-1}(p)$ or so, soon if $p$ "
-    "is just above one half.",
+    r"$\Phi(\Phi^{-1}(p)-s)$: the probability is down to one half after a distance $\beta\Phi^{-1}(p)$, soon if "
+    "$p$ is just above one half.",
 )
 def worst_case_profile(key, *, trials: Trials = 20, samples: Annotated[int, Interval(ge=1000, le=10**6)] = 20_000):
     random = generator(key)

@@ -158,8 +158,8 @@ def flipping_all(network, x, y, direction):
     r"times over. A move of length of order $\sqrt{d/m}$ is enough, which is a constant here; for all inputs at once "
     "it has to suit the most stubborn of them.",
     notice="Lengths of moves that flip trained networks become level as the dimension grows. One direction, along the "
-    "sum of $y_ix_i$, serves all inputs and takes half as long again. What the construction certainly withstands grows "
-    "and passes both.",
+    "sum of $y_ix_i$, serves all inputs and takes half as long again. What the construction certainly withstands is "
+    "longer than the first in all of these dimensions, and passes the second.",
 )
 def descent_finds_fragile_networks(
     key,
