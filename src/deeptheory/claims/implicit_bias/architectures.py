@@ -50,7 +50,7 @@ LENGTHS = np.array([0.0, 3.0, 4.0, 5.0, 6.0, 7.0])
     r"for one example only. $F\beta=\prod_lFw_l$, and the least $\sum|w_l|^2$ for given $\beta$ is "
     r"$L\|F\beta\|_{2/L}^{2/L}$: a stationary direction of the weights is one of that norm.",
     notice="Left: the trace found falls to the least one, for general measurements as well. Right: the Fourier norm at "
-    "margin 1 passes below that of the support vector machine to the optimum.",
+    "margin 1 is soon at the optimum, below that of the support vector machine.",
 )
 def architectures_choose_norms(key):
     draw = generator(key)

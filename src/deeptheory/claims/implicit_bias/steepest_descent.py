@@ -79,8 +79,8 @@ def exponential_loss(points, w):
     r"sum is a margin and the second a norm. Since $\gamma_u\ge\gamma L(w_u)$, the quotient of the two comes to "
     r"$\gamma$ as soon as curvature takes back less and less, as it does with shorter and shorter steps in units of "
     r"$1/(B^2L)$.",
-    notice="Four norms, each run towards the largest margin of its own. The certificate, computed from losses and gradients alone, lies below the "
-    "margin all along, and pushes it against the largest possible one from below.",
+    notice="Four norms, each run towards the largest margin of its own. The certificate, computed from losses and "
+    "gradients alone, lies below the margin all along, and pushes it against the largest possible one from below.",
     explore={"dimension": (2, 5, 10)},
 )
 def steepest_descent_finds_its_margin(key, *, count: Points = 20, dimension: Dimension = 5, steps: Steps = 20_000):

@@ -67,8 +67,8 @@ def log_tails(deviation, copies):
     r"$\mathbb E e^{\lambda X}\le\exp(\sigma^2\lambda^2/(2(1-\lambda c)))$ up to $\lambda=1/c$. Markov's inequality "
     r"for "
     r"$e^{\lambda\sum X}$ at the best $\lambda$ gives a tail that is Gaussian near the mean and exponential beyond.",
-    notice="The exact chance stays below the allowed one, by a factor that grows as the allowed chance falls, from some "
-    "six to many thousands. Without the linear term the promise is broken at small probabilities.",
+    notice="The exact chance stays below the allowed one, by a factor that grows as the allowed chance falls, from "
+    "less than ten to many thousands. Without the linear term the promise is broken at small probabilities.",
 )
 def bernstein_from_moments():
     q, level = np.arange(2, 25), np.linspace(0.2, 40, 60)
