@@ -59,11 +59,11 @@ def exponential_loss(points, w):
         "A8.30": ("margin along the run", "what the certificate leaves open"),
     },
     says=r"Steepest descent in any norm on separable data, with $\eta_t\le\min\{\eta_+,1/(B^2L(w_t))\}$, comes to the "
-    r"largest margin $\gamma$ of its norm, in direction to the one $w$ that has it, and once the numerator is positive "
+    r"largest margin $\gamma$ of its norm, in direction to the one $w$ that has it, and from some step on "
     r"$\frac{\sum_u(\eta_u\gamma_u^2/L(w_u)-\eta_u^2B^2\gamma_u^2/2)-\log L(w_0)}{\|w_0\|+\sum_u\eta_u\gamma_u}\le"
     r"\min_i\frac{\langle w_t,\bar x_i\rangle}{\|w_t\|}\le\gamma$.",
-    needs="separable data; exponential loss; steps within the bound; for the direction one w of largest margin. Data "
-    "are drawn until each point bears 0.15/dimension of a largest margin or nothing",
+    needs="separable data; exponential loss; steps within the bound; a numerator that is positive; for the direction "
+    "one w of largest margin. Data are drawn until each point bears 0.15/dimension of a largest margin or nothing",
     full=dict(steps=200_000),
     symbols={
         r"\eta_t": "the step size at step $t$",

@@ -86,8 +86,8 @@ def correlations(first, tests):
         )
     },
     says="With hidden units scaled by the keep probability a network is the normalised geometric mean of its "
-    r"$2^m$ sub-networks, its loss below their mean loss by the mean divergence. Dropout makes it better on new "
-    "digits, and random halves of it still read the old ones.",
+    r"$2^m$ sub-networks, its loss their mean less the mean divergence. Dropout makes it better on new digits, "
+    "and random halves of it still read the old ones.",
     needs="ensemble: masks on the last hidden layer before a softmax. Training: 100 digits, a fifth of the labels "
     "random, 64 hidden units, half of them dropped, 300 steps of Adam on 20 digits each",
     symbols={"m": "the number of hidden units that can be dropped"},
