@@ -112,6 +112,7 @@ adversarial_training.train_adversarially, network: nothing
 adversarial_training.train_adversarially, network: text
 lipschitz.exact_lipschitz, reach: huge
 minimal_perturbations.relu_radius, point: longer
+smoothing.certify, delta: negative
 """
 
 RECORDS: dict[str, Callable[[], Any]] = {

@@ -258,4 +258,5 @@ doors(
     repeats="[1, 1e6]",
     labels="[1, 1e5]",
     trials="[1, 1e6]",
+    delta="(0, 1)",
 )
