@@ -105,7 +105,8 @@ def below_the_diagonal(pieces):
     r"$\frac\beta2$ times the sum of the shares $\|\nabla_t\|^2/S_t$, a logarithm. The left side is at least "
     r"$\sqrt{S_T}$, because $S_t\le S_T$. So a step that adapts to gradients it has seen does, up to a logarithm, what "
     r"a step made for $\beta$ does.",
-    notice="Each dot is a run; functions of any scale lie below the bound, a single step on it. The printed bound "
+    notice="Each dot is a run; functions of any scale lie below the bound; a parabola would be on it whose first step "
+    "leads to its bottom. The printed bound "
     "holds where its $\\log GT$ is at least 2, but that is the logarithm of a number with a unit: for flat functions "
     "it is negative, and the bound with it.",
 )
@@ -181,7 +182,8 @@ def runs_below_their_bound(pieces):
         r"\beta": "the smoothness",
         "j": "a coordinate",
     },
-    why=r"Each coordinate has its own descent lemma, and in each the shares $\nabla_t(j)^2P_t(j)^2$ add up to at most "
+    why=r"The descent lemma is a sum over the coordinates, and in each the shares $\nabla_t(j)^2P_t(j)^2$ add up to "
+    r"at most "
     r"$\log_2(1+T)$: together $d$ logarithms. The steps shrink, so $\sum_t\nabla_t(j)^2$ is at most the weighted sum "
     r"over $P_T(j)$. Printed is one logarithm for all coordinates, that of $GT$, which has a unit.",
     notice="Each dot is a run on a sum of cosines of some scale. All lie below the bound. Flat functions have a "

@@ -73,8 +73,8 @@ def adagrad_by_hand(step, steps):
     "every direction by its own curvature, and pays with the Hessian. AdaGrad divides the gradient of a coordinate by "
     "the root of the sum of its squares: a factor on both cancels, but only of coordinates, not of other directions.",
     notice="Lines of slope one and one half, and level ones. At a condition number of a thousand that is 3,281 steps "
-    "of gradient descent, 262 and 192 with momentum, one of Newton's method, and 13 of AdaGrad; with the axes turned "
-    "AdaGrad needs thousands too.",
+    "of gradient descent, 192 of the heavy ball, 262 of Nesterov's method, one of Newton's, and 13 of AdaGrad; with "
+    "the axes turned AdaGrad needs more with every condition number, far beyond a thousand at the last.",
 )
 def methods_on_an_ill_conditioned_bowl(
     key,

@@ -39,13 +39,14 @@ def rotated_run(function, basis, start, step, *, steps, diagonal=False):
         r"\eta": "the step size",
         "U": "a rotation",
         "w_0": "the start",
+        "f, x": "any differentiable function, and the point in turned coordinates",
     },
     why=r"The gradient of $f(Ux)$ is $U^\top\nabla f(Ux)$, so each step of the one, multiplied by $U$, is the step of "
     r"the other. Along an eigenvector only its own curvature counts: a step longer than twice $1/\lambda_i$ overshoots "
     r"by more than it had. Methods that treat coordinates one by one, as AdaGrad's diagonal does, are not blind to "
     r"rotations.",
-    notice=r"The largest coordinate after forty steps over the step size: nothing is left just below $2/\lambda_1$, "
-    r"and just above it the run has exploded, though all other coordinates are fine. The lines are the powers of "
+    notice=r"Each coordinate after forty steps, over the step size: gone around $1/\lambda_i$, back to its start at "
+    r"$2/\lambda_i$, and beyond that it explodes, though flatter coordinates are fine. The lines are the powers of "
     r"$|1-\eta\lambda_i|$.",
 )
 def gradient_descent_does_not_know_its_coordinates(
@@ -134,12 +135,12 @@ def steepness(function, points):
 
 @claim(
     items={"A0.1": ("gradient at the end", "ends on a convex function", "heights of the ends")},
-    says=r"Gradient descent ends where $\nabla f=0$: on a convex function of two variables at one and the same point "
-    r"from every start, on a nonconvex one at several, of different height.",
-    needs="steps below 2/L, and enough of them",
+    says=r"Gradient descent ends where $\nabla f=0$: on a strictly convex function of two variables at one and the "
+    r"same point from every start, on a nonconvex one, here a rippled bowl, at several of different height.",
+    needs="a minimum; steps below 2/L, and enough of them",
     symbols={r"\nabla f": "the gradient of the function"},
-    why="Every step lowers the function unless the gradient is zero, so the gradients must become small. A convex "
-    "function has all its stationary points at its minimum. On other functions where a run ends depends on where it "
+    why="Every step lowers the function unless the gradient is zero, so the gradients must become small. A strictly "
+    "convex function has one stationary point, its minimum. On other functions where a run ends depends on where it "
     "begins.",
     notice="On the left a bowl, and all paths meet. On the right the same bowl with a ripple: neighbouring starts "
     "part, and end in valleys of different depth.",

@@ -124,7 +124,7 @@ def mean_curvatures(pieces):
         "f, f^*": "the function and its infimum",
         "x": "any point",
     },
-    why=r"A step of length $1/L$ along the gradient lowers the parabola above $f$ by $\frac1{2L}\|\nabla f\|^2$, and "
+    why=r"A step of size $1/L$ against the gradient lowers the parabola above $f$ by $\frac1{2L}\|\nabla f\|^2$, and "
     r"$f$ at least as much. It cannot lead below $f^*$. So a large slope is a proof of height, without any convexity; "
     r"the other direction, a bound of the height by the slope, is what the Polyak–Łojasiewicz condition asks for.",
     notice=r"Every function is on or above the line, parabolas on it. Far above it lie points that are high but flat, "

@@ -189,7 +189,8 @@ def worst_of_their_kind(pieces, settings):
         "A2.22": ("cosine wells", "constants of the problems"),
     },
     says=r"With steps $1/L$ the rates hold at every step on problems one meets: $(1-\mu/L)^k$ in ridge and logistic "
-    r"regression, and without convexity for $x^2+3\sin^2x$ and wide least squares; $L\|\theta_0-\theta_*\|^2/2k$ for "
+    r"regression, and without strong convexity for $x^2+3\sin^2x$ and wide least squares; "
+    r"$L\|\theta_0-\theta_*\|^2/2k$ for "
     r"a chain of springs; $2L(f_0-f_k)/k$ for cosines and a sigmoid neuron.",
     needs="L the smoothness constant of each problem, α the ridge of the logistic one",
     symbols={
@@ -200,7 +201,8 @@ def worst_of_their_kind(pieces, settings):
         ),
         r"\mu": (
             r"the least curvature, $\alpha$ for logistic regression with ridge $\alpha$; the Polyak–Łojasiewicz "
-            r"constant where the problem is not convex, 0.17553 for $x^2+3\sin^2x$ and the least eigenvalue of "
+            r"constant where the problem is not strongly convex, 0.17553 for $x^2+3\sin^2x$ and the least eigenvalue "
+            r"of "
             r"$XX^\top$ for wide least squares"
         ),
         r"k": "the number of steps",
@@ -211,9 +213,10 @@ def worst_of_their_kind(pieces, settings):
     why="Each problem needs only its constants: then theorems bound the squared distance where it is strongly convex, "
     "the gap where it is convex or obeys the Polyak–Łojasiewicz inequality, and the mean squared gradient in any "
     "case. A quadratic has its constants in its spectrum. The logistic loss has second derivative at most a quarter, "
-    "and far out none at all, so only the ridge keeps it strongly convex. The product of a sigmoid's slope and "
-    "residual bounds a neuron's curvature. Least squares with more unknowns than equations is flat in some "
-    "directions, but never where its gradient vanishes above the minimum, which is all that the Polyak–Łojasiewicz "
+    "and far out none at all, so only the ridge keeps it strongly convex. A neuron's curvature is its slope squared "
+    "and its residual times its second derivative, each of them bounded. Least squares with more unknowns than "
+    "equations is flat in some "
+    "directions, but its slope is never small high above the minimum, which is all that the Polyak–Łojasiewicz "
     "inequality asks.",
     notice="No curve of what is seen crosses the promise. Ridge regression and wide least squares start in their "
     "slowest direction and fall exactly twice as steeply as promised on the logarithmic axis; logistic regression and "

@@ -171,7 +171,8 @@ def origin_spectra(inputs):
     says=r"The Hessian of the empirical risk can have of the order of $d$ negative eigenvalues: an autoencoder with "
     r"$h$ hidden units has $hd$ at the origin; phase retrieval $d$ at $\|w\|=\frac14\|v\|$ and $d-1$ at "
     r"$\frac12\|v\|$; a tanh network at a random start a mean number that grows like $d$.",
-    needs="an activation with σ(0) = 0, σ′(0) = 1 for the autoencoder; standard normal inputs for phase retrieval; "
+    needs="for the autoencoder σ(0) = 0, σ′(0) = 1 and inputs that span all d dimensions; for phase retrieval "
+    "standard normal inputs and w not nearly along v; "
     "for the network four hidden units, 2d samples, weights of variance one over the fan-in, d from 8 to 64",
     full=dict(trials=256),
     symbols={
@@ -183,7 +184,8 @@ def origin_spectra(inputs):
     why=r"At the origin the autoencoder's risk is bilinear in its two layers to second order, and a bilinear form has "
     r"as many negative directions as positive ones, $d$ for each hidden unit. Phase retrieval, with Hessian "
     r"$(3\|w\|^2-\|v\|^2)I+6ww^\top-2vv^\top$, is a hilltop at a small start: all directions lead down, and from a "
-    r"third of the target's length on all but the one along $w$. In a network each hidden unit has a block of $d$ "
+    r"third of the target's length on, if $w$ is about orthogonal to $v$, all but the one along $w$. In a network "
+    r"each hidden unit has a block of $d$ "
     r"rows whose sign is roughly that of its outer weight times the mean residual where it bends, negative for about "
     r"half of the units.",
     notice="All counts lie on lines through the origin: two for each dimension of the autoencoder with its two hidden "

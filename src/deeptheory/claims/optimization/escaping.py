@@ -54,7 +54,8 @@ def shaken(saddle, starts, draws, tolerance):
         "A7.10": ("failures to fall", "rise by the perturbation", "time along the tolerance"),
         "A7.15": "value at the bottom",
     },
-    says=r"A step with $\|\nabla f\|>\epsilon$ lowers $f$ by $\epsilon^2/2\ell$ or more. At the saddle of "
+    says=r"A step with $\|\nabla f\|>\epsilon$ lowers $f$ by $(\eta-\frac\ell2\eta^2)\epsilon^2$ or more. At the "
+    r"saddle of "
     r"$-\frac\gamma2x_1^2+\frac\rho6|x_1|^3+\frac12|y|^2$, $\gamma=\sqrt{\rho\epsilon}$, a perturbed run falls by "
     r"$\frac13\sqrt{\epsilon^3/\rho}$ within $T=\ln(2\gamma/\rho\eta\omega)/\ln(1+\frac{\eta\gamma}2)$ steps, up to "
     r"probability $\delta$.",
@@ -159,7 +160,7 @@ def a_saddle_costs_a_logarithm(
 a_saddle_costs_a_logarithm.control("a quarter of the time", of="failures to fall", patience=0.25)
 
 
-@a_saddle_costs_a_logarithm.control("without the half: a fall by ε²/ℓ", of="decrease where the gradient is large")
+@a_saddle_costs_a_logarithm.control("twice the fall: (2η − ℓη²)ε²", of="decrease where the gradient is large")
 def without_the_half(evidence):
     return replace(evidence, quantity=2 * evidence.quantity)
 
@@ -224,6 +225,7 @@ def labels(scale, stretch, points, tolerance, hessian_lipschitz):
     r"is an $\epsilon$-second-order stationary point of one exactly when it is of the other.",
     needs="η = 1/ℓ, r in proportion to ε, and the same draws",
     symbols={
+        "f, g": "a function, and the same in other units",
         "a, b": "how much the values and the space are stretched",
         r"\ell": "the Lipschitz constant of the gradient",
         r"\rho": "the Lipschitz constant of the Hessian",

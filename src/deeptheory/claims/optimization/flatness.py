@@ -49,7 +49,7 @@ def run(theta, factors, rate):
     r"steep ones throw a run out farther than the others bring it back, from shorter steps on than gradient descent "
     r"bears. A flat well has all factors near one, and keeps whom it catches.",
     notice="Left, the rate at which a run in the sharp well grows, by the step, for batches of three sizes: single "
-    r"examples leave from 1.3 on, long before the 2 of gradient descent, larger batches a little after it. Right, the "
+    "examples leave from 1.3 on, long before the 2 of gradient descent, larger batches from 2.2 on. Right, the "
     "share of runs that end in the flat well, all started in the sharp one.",
     explore={"spread": (0.3, 0.6, 0.8)},
 )

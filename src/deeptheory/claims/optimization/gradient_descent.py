@@ -147,8 +147,8 @@ def parabola_above(pieces):
     "lower than it began. Since only the curvature between the two ends of a step matters, a network needs no "
     "smoothness elsewhere.",
     notice=r"The decrease grows up to $\eta=1/L$, falls back to nothing at $2/L$ and is a rise beyond. At $1/L$ "
-    "nothing ends: it is where a step gains most. On the right, runs on a sum of cosines fall at every step, slowest "
-    "with steps just below $2/L$, where they overshoot each time and hardly gain.",
+    "nothing ends: it is where a step gains most. On the right, runs on a sum of cosines fall at every step: slowly "
+    "with short steps, and in the end with steps just below $2/L$ too, where they overshoot each time and hardly gain.",
 )
 def descent_ends_at_two_over_smoothness(
     key,

@@ -214,9 +214,9 @@ def waves_and_counts(pieces):
     why=r"Write the step as $(w_{t+1}-2w_t+w_{t-1})/h^2+a(w_t-w_{t-1})/h+b\nabla f(w_t)=0$. The first quotient is the "
     r"acceleration up to order $h^2$, the second the speed up to order $h$, because it looks back: so the whole is off "
     r"by order $h$, and over a fixed time the errors of $1/h$ steps of size $h^2$ add up to order $h$.",
-    notice="The ball swings through the minimum as the oscillator does; with large steps it swings a little too far, "
-    "and the distance to the solution halves with the step. With the friction doubled it would be another oscillator, "
-    "and no step would be small enough. In a bowl too shallow for its friction it creeps down without a swing.",
+    notice="The ball, in its shortest steps here, swings through the minimum as the oscillator does. With the "
+    "friction doubled it would be another oscillator, and no step would be small enough. In a bowl too shallow for "
+    "its friction it creeps down without a swing.",
     explore={"friction": (0.2, 0.5, 2.0)},
 )
 def heavy_ball_becomes_an_oscillator(

@@ -313,7 +313,7 @@ def gaps(pieces):
     },
     why=r"The descent lemma says that a step gains at least $(\eta-\eta^2L/2)\|\nabla f\|^2$. The inequality says "
     r"that the squared gradient is at least $2\mu$ times what is left to gain. So each step takes a fixed share of "
-    "the gap, convex or not: it is only needed that no point but a minimum is flat.",
+    "the gap, convex or not: it is only needed that the slope is nowhere small high above the minimum.",
     notice="The function on the left bends down in between and is not convex, yet it has no flat place above its "
     "minimum, and the steps go through. On the right its gap with steps of $1/(2L)$ stays below the bound with "
     r"$1-\frac34\mu/L$. The printed factor $1-\mu/L$ belongs to steps of $1/L$; with half of that a parabola, where "

@@ -87,7 +87,7 @@ def returned(features, labels, start, rate, paths, keys):
     r"Full gradients have no second term and may take the step $1/L$: $1/K$, at $n$ times the price.",
     notice="On the left, robust regression, which is not convex: the mean squared gradient falls with slope minus one "
     "half below its bound; in the middle descent on its worst function, with slope minus one. On the right, "
-    r"examples looked at: stochastic gradients promise less where $n$ is larger than $\sigma^2/\epsilon$.",
+    r"examples looked at: stochastic gradients need fewer where $n$ is larger than $\sigma^2/\epsilon$.",
 )
 def sgd_at_its_best_step(
     key,

@@ -116,7 +116,7 @@ def stuck_region_is_a_thin_slab(
     }
 
 
-@stuck_region_is_a_thin_slab.control("a step more: (1 + ηγ)^(T+1) − 1", of="stuck points in the plane")
+@stuck_region_is_a_thin_slab.control("a slab narrower by a tenth", of="stuck points in the plane")
 def a_step_more(evidence):
     points, half = evidence.aside["points"], evidence.aside["half"]
     closer = np.abs(points[:, 0]) <= half / 1.1
@@ -186,7 +186,7 @@ def bands_and_slices(pieces):
     says=r"From a uniform point of a ball around a quadratic saddle a run has left by time $t$ with the probability "
     r"that $|x_1|>R/((1+\eta\gamma)^t-1)$. The median of $(1+\eta\gamma)^{\text{time}}$ grows like $\sqrt d$: each "
     r"doubling of the dimension costs $\frac12\ln2/\ln(1+\eta\gamma)$ steps.",
-    needs="one way down, R at least the radius of the ball",
+    needs="one way down, the other curvatures 1 and η = 1; R large beside the radius of the ball",
     symbols={
         "t": "a number of steps",
         "x_1": "the first coordinate of the start, along the way down",

@@ -68,7 +68,8 @@ def lowest_angles(loss, point, down, other, radii):
     r"derivatives do not depend on their order when they are continuous. A linear function on a ball is least opposite "
     r"to its slope, by the Cauchy–Schwarz inequality; what the quadratic part adds is smaller by a factor $\epsilon$.",
     notice="On the left, what the linear and the quadratic approximation leave over: lines of slope two and three. On "
-    "the right, the loss around circles of several radii in a plane, less its mean and over the radius: a cosine, the "
+    "the right, the loss around circles of several radii in a plane, less its value at their centre and over the "
+    "radius: a cosine, the "
     "linear part, and its lowest point moves to the direction against the gradient as the circles shrink.",
 )
 def taylor_and_the_steepest_descent(
