@@ -149,7 +149,8 @@ def noise_by_batch(pieces):
     why=r"Steps add up. Independent noise of variance $\sigma^2$ gives $k\eta^2\sigma^2=t\,\eta\sigma^2$, and "
     r"batches of $\kappa B$ have $\sigma^2/\kappa$. For Poisson gradients the sum over all examples seen is Poisson "
     r"again, whatever the batches: infinitely divisible noise does not need to look Gaussian for the rule to hold.",
-    notice="Ends of small and of large batches, in one histogram under one curve. On the right "
+    notice="Ends of walks with small batches, under the normal curve that those with large ones have as well. On the "
+    "right "
     "a law with a skewness that no Gaussian has, the same for all batch sizes.",
 )
 def scaled_schedules_walk_alike(
@@ -226,7 +227,7 @@ def two_schedules(pieces):
     return Row(
         [
             Histogram(
-                [Line("predicted", x, stats.norm.pdf(x, middle, width))], samples=ends, x="position", y="density"
+                [Line("normal law", x, stats.norm.pdf(x, middle, width))], samples=ends, x="position", y="density"
             ),
             Curves(
                 [

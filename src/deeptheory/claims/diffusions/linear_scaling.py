@@ -149,7 +149,7 @@ def to_the_edge(pieces):
     ]
     return Row(
         [
-            Curves(left, x="step times curvature κη", y="stationary variance", log="y", xs=(0.0, 1.05)),
+            Curves(left, x="step κη, half of step times curvature", y="stationary variance", log="y", xs=(0.0, 1.05)),
             Curves(right, x="learning rate η", y="largest distance to the flow", log="xy"),
         ]
     )

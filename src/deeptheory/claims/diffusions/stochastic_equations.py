@@ -75,12 +75,12 @@ def ends(increments, horizon, factor, *, which, steps):
         "h": "the step",
         r"\Delta W": "the increment of Brownian motion over a step",
         r"t,\tau,a": "old and new time, and their ratio",
-        "X,x": "the solution, and its approximation",
+        "X,x": "the approximation, and the solution in the new time",
     },
     why=r"Within a step the noise moves the state by $\sqrt h$ and so changes its own coefficient; the scheme "
     r"ignores that, at the cost of a random error of size $h$ a step, which adds up like a random walk to $\sqrt h$. "
-    r"In means it cancels. A clock that runs $a$ times faster makes drift $a$ times and variance $a$ times larger, "
-    r"hence the root.",
+    r"In means it cancels. A unit of the new time holds $a$ of the old, so that drift and variance are $a$ times "
+    r"larger in it, hence the root.",
     notice="The strong error falls with half the slope of the others. On the right, the process in two clocks ends "
     "with the same second moment; with $a$ for its root it would not.",
 )

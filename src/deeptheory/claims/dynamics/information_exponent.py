@@ -94,16 +94,16 @@ def limiting_velocity(settings):
     says=r"The overlap $m=\langle x,v\rangle$ of spherical online gradient descent is a Markov chain of its own: with "
     r"$a,w$ normal and $q\sim\chi^2_{N-2}$, "
     r"$m\leftarrow(m-\frac\delta Nc\sqrt{1-m^2}\,w)/\sqrt{1+(\delta c/N)^2(w^2+q)}$, $c$ the derivative of the loss.",
-    needs="Gaussian inputs, a loss of ⟨a, x⟩ and ⟨a, v⟩ alone",
+    needs="Gaussian inputs, a loss of the sample's components along x and v alone",
     full=dict(trials=8192, dimension=100),
     symbols={
         r"m": "the overlap: the cosine of the angle between the iterate and the hidden direction",
         r"x": "the iterate, a unit vector",
         r"v": "the hidden direction, a unit vector",
-        r"a": r"the sample's field $\langle a,x\rangle$",
+        r"a": r"the sample's field: its component along $x$",
         r"w": "the sample's component along the part of $v$ that is orthogonal to $x$",
         r"q": "the squared length of the sample in the remaining $N-2$ directions",
-        r"\delta": "the step, divided by the dimension $N$",
+        r"\delta": r"the step; a sample moves the iterate by $\delta/N$ times the gradient, in dimension $N$",
         r"c": "the derivative of the loss in the field",
     },
     why=r"A step moves $x$ along the sample, less its part along $x$, and then puts it back on the sphere. The loss "
@@ -444,7 +444,7 @@ def largest_overlaps(pieces):
     },
     why=r"Once the overlap is of order one, so is the drift, and it runs along its differential equation in a time "
     r"$N/\delta$ that no longer asks how the start was. To get there from $N^{-1/2}$ takes a factor $\log N$ more for "
-    "$k=2$ and a factor $N^{1/2}$ more for $k=3$, where the drift vanishes at zero overlap.",
+    "$k=2$ and a factor $N^{1/2}$ more for $k=3$, where the drift vanishes like $m^2$ at overlap $m=0$.",
     notice=r"The share of the descent stays level for exponent 1 and falls for the others, fastest for 3: in high "
     "dimension almost all samples are spent near the equator, where nothing seems to happen.",
 )

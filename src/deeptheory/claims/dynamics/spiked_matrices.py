@@ -186,8 +186,8 @@ def paths_over_time(pieces):
         r"\lambda": "the strength of the signal",
     },
     why=r"The corrector keeps $r$ at one as if by a spring, $\dot r=-8R^2(r-1)$. On that line "
-    r"$\dot m=4m(\lambda-1-m^2)$: a pitchfork at $\lambda=1$, where the largest eigenvalue of a spiked matrix with "
-    "unit noise leaves the bulk.",
+    r"$\dot m=4m(\lambda-1-m^2)$: a pitchfork at $\lambda=1$, where the largest eigenvalue of a spiked Wigner matrix, "
+    r"of entries of variance $1/N$, leaves the bulk.",
     notice=r"Thin lines are runs in 2,000 dimensions from random starts. Below the transition all stay near $(0,1)$; "
     r"above it they leave it to both sides, for $(\pm\sqrt{\lambda-1},1)$.",
     full=dict(sizes=(400, 800, 1600), trials=1024),

@@ -192,7 +192,8 @@ def run(function, start, step):
         ),
     },
     says=r"With $\eta=1/L$ a function with $\|\nabla f\|^2\ge\mu(f-f^*)$ falls by the factor $1-\mu/2L$ a step; with "
-    r"$\eta=\mu/L^2$ one with $\langle\nabla f,w-w^*\rangle\ge\mu\|w-w^*\|^2$ comes nearer by $1-\mu^2/L^2$. Weak "
+    r"$\eta=\mu/L^2$ for one with $\langle\nabla f,w-w^*\rangle\ge\mu\|w-w^*\|^2$ the squared distance falls by the "
+    r"factor $1-\mu^2/L^2$. Weak "
     r"quasi-convexity gives no geometric rate: $w^4$, continued linearly, falls like $1/(8\eta t)^2$.",
     needs="f is L-smooth with a unique minimum",
     symbols={
@@ -202,7 +203,7 @@ def run(function, start, step):
         r"\mu": "the constant of the inequality; in the usual convention of the first it is half of this",
         "t": "the number of steps",
     },
-    why=r"A step of length $1/L$ gains at least $\|\nabla f\|^2/2L$, which the first inequality makes a share of what "
+    why=r"A step of size $1/L$ gains at least $\|\nabla f\|^2/2L$, which the first inequality makes a share of what "
     r"is left to gain. The second makes $w^*$ nearer: of $\|w-\eta\nabla f-w^*\|^2$ the cross term wins over "
     r"$\eta^2\|\nabla f\|^2\le\eta^2L^2\|w-w^*\|^2$. Weak quasi-convexity compares $\langle\nabla f,w-w^*\rangle$ with "
     r"$f-f^*$, which near a flat minimum is far smaller than $\|w-w^*\|^2$: on $w^4$ the step $4\eta w^3$ shrinks "

@@ -40,7 +40,7 @@ from deeptheory.landscapes.plateaus import plateau_time
     says=r"At a critical point of a deep linear network $W_{H+1}\cdots W_1=P_C\,YX^\top(XX^\top)^{-1}$ with "
     r"$C=W_{H+1}\cdots W_2$. Descent reaches the global minimum; every other critical point is a saddle, with a "
     r"negative curvature if $W_H\cdots W_2$ has the rank $p$ of the narrowest hidden layer.",
-    needs="XXᵀ invertible, the eigenvalues of Σ distinct",
+    needs="XXᵀ invertible, the eigenvalues of Σ = YXᵀ(XXᵀ)⁻¹XYᵀ distinct and not zero",
     symbols={
         "W_1, \\dots, W_{H+1}": "the matrices, from the input on",
         "X, Y": "inputs and labels, one sample a column",
@@ -119,7 +119,7 @@ def unprojected(evidence):
 
 
 @deep_networks_have_no_bad_minima.control(
-    "a bad local minimum: one eigenvector kept is enough", of="negative curvature at saddles"
+    "no way down from points that keep two eigenvectors, whichever", of="negative curvature at saddles"
 )
 def one_is_enough(evidence):
     return replace(
@@ -177,10 +177,11 @@ def runs_and_curvatures(pieces):
         r"\epsilon": "the size of the initial weights",
         "L": "the number of matrices",
     },
-    why=r"The loss is a polynomial whose terms below the constant have degree $L$ and more: with two matrices there is "
+    why=r"The loss is a polynomial whose terms beside the constant have degree $L$ and more: with two matrices there "
+    r"is "
     r"a quadratic form, with three none. Near zero the flow is $\dot w=s\,w^{L-1}$: exponential for $L=2$, and for "
     r"$L\ge3$ it takes the time $\epsilon^{-(L-2)}/((L-2)s)$ to leave any small neighbourhood.",
-    notice="All runs look alike: nothing, then everything at once. Ten times smaller weights cost two matrices a "
+    notice="Lines are the formula, dots the flow. Ten times smaller weights cost two matrices a "
     "constant time more, three matrices ten times as long, and four a hundred times.",
 )
 def the_origin_is_a_plateau(key, *, signal: Annotated[float, Interval(ge=0.2, le=5)] = 1.5):

@@ -397,7 +397,9 @@ def the_nearest_optimum_leads_down(
         "curvatures at critical points": Identity(
             spectra, np.stack([each.spectrum for each in listed]), scale=4.0, size=dimension**2, error=10 * slopes
         ),
-        "curvature towards the optimum": Identity(direct, curvature, **size),
+        "curvature towards the optimum": Identity(
+            direct, curvature, **size, aside={"left": np.sum((matrix - both @ both.swapaxes(1, 2)) ** 2, axis=(1, 2))}
+        ),
         "bound on the curvature towards the optimum": Inequality(
             direct, bound, scale=size["scale"], aside={"astray": astray, "critical": len(turned)}
         ),
@@ -405,14 +407,14 @@ def the_nearest_optimum_leads_down(
     }
 
 
-@the_nearest_optimum_leads_down.control("a zero column adds no way down", of="curvatures at critical points")
+@the_nearest_optimum_leads_down.control("no critical point has a way down", of="curvatures at critical points")
 def zero_columns(evidence):
     return replace(evidence, right=np.abs(evidence.right))
 
 
-@the_nearest_optimum_leads_down.control("−½‖E‖² for −(3/2)‖E‖² at equality", of="curvature towards the optimum")
+@the_nearest_optimum_leads_down.control("−½‖E‖² for −(3/2)‖E‖²", of="curvature towards the optimum")
 def other_share(evidence):
-    return replace(evidence, right=evidence.right / 3)
+    return replace(evidence, right=evidence.right + evidence.aside["left"])
 
 
 @the_nearest_optimum_leads_down.control(

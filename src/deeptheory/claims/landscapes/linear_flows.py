@@ -52,7 +52,7 @@ def sensing_gradient(factors, target, measured):
     says=r"Gradient flow of $W_L\cdots W_1$ towards $W^*$ conserves $W_{k+1}^\top W_{k+1}-W_kW_k^\top$. From balanced "
     r"weights the product moves alone, $\dot W=\frac1L\sum_k[WW^\top]^{\frac{L-k}L}(W^*-W)[W^\top W]^{\frac{k-1}L}$, "
     r"and its singular values, if aligned, by $\dot s=s^{2-2/L}(s^*-s)$.",
-    needs="balanced weights, W_{k+1}ᵀW_{k+1} = W_kW_kᵀ, for the second part",
+    needs="the loss ‖W − W*‖²/2L; balanced weights, W_{k+1}ᵀW_{k+1} = W_kW_kᵀ, for the second part",
     symbols={
         "W_1, \\dots, W_L": "the matrices, and $W$ their product",
         "W^*": "the target",

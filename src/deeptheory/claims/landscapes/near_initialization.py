@@ -65,20 +65,21 @@ def gradients(weights, signs, x):
     },
     says=r"For $f(W)=\sum_ja_j\sigma(\langle w_j,x\rangle)$ with $a_j=\pm1/\sqrt m$ and $|\sigma''|\le\beta$, "
     r"$\nabla f=D\,a\,x^\top$ and $|f(W)-f_0(W)|\le\frac\beta{2\sqrt m}\|W-W_0\|_F^2\|x\|^2$: for a movement of fixed "
-    r"length at most of order $m^{-1/2}$, and of order $m^{-1}$ in a random direction.",
+    r"length at most of order $m^{-1/2}$, and of order $m^{-1}$ if the signs are random.",
     needs="σ twice differentiable",
     symbols={
         "f, f_0": "the network, and its linearization at $W_0$",
         "W, w_j": "the weights, a row for each neuron",
+        "a_j, x": "the outer weights, with $a$ their vector, and the input",
         "m": "the number of neurons",
         r"\sigma, \beta": "the activation and the bound on its second derivative",
         "D": r"the diagonal matrix of the slopes $\sigma'(\langle w_j,x\rangle)$",
     },
     why=r"Neuron by neuron Taylor's formula leaves at most $\frac\beta2\langle w_j-w_{0,j},x\rangle^2$, weighted by "
-    r"$1/\sqrt m$. Summed up the squares are at most $\|W-W_0\|_F^2\|x\|^2$, however many neurons share them. In a "
-    r"random direction the terms have random signs and add up to $\sqrt m$ times less than their sum.",
-    notice="Both kinds of movement have the same length at every width. The one that is chosen against the network "
-    "falls by the square root of the width, parallel to the bound; the random one by the width itself.",
+    r"$1/\sqrt m$. Summed up the squares are at most $\|W-W_0\|_F^2\|x\|^2$, however many neurons share them. With "
+    r"random $a_j$ the terms have random signs and add up to $\sqrt m$ times less than the sum of their sizes.",
+    notice="Both kinds of movement have the same length at every width. With signs chosen against the network the "
+    "distance falls by the square root of the width, parallel to the bound; with random signs by the width itself.",
 )
 def shallow_networks_are_nearly_linear(
     key, *, trials: Trials = 400, length: Annotated[float, Interval(ge=0.1, le=3)] = 1.0

@@ -35,8 +35,9 @@ EDGES = np.array([-5.0, -1.0, 0.0, 1.0])
     r"alike, and falls like $e^{-N^2\ln3/4}$. At a critical point of a field the Hessian is such a matrix less a "
     "multiple of the identity, counted as often as its determinant says: a shift of all eigenvalues costs only the "
     r"exponential of $-N$. Where the value is low the shift is there already.",
-    notice="Left, the share of minima among critical points by dimension: below $2^{-N}$, but far above what a random "
-    "matrix without a shift would have. Right, critical points of random fields in the plane by their height: minima "
+    notice="Left, the share of minima among critical points by dimension: on $2^{-N}$ up to the plane, below it from "
+    "there on, but far above what a random matrix without a shift would have. Right, critical points of random fields "
+    "in the plane by their height: minima "
     "at the bottom, saddles in the middle, maxima on top. Whether saddles are the obstacle depends on how low one is.",
 )
 def saddles_outnumber_minima(

@@ -58,6 +58,7 @@ def leaky(slope):
     symbols={
         r"\sigma": "the activation, known and monotone",
         "x, y": "an input and its label",
+        "L": "the loss, half the mean squared error",
         "w_*, w": "the weights of the neuron that made the labels, and those at hand",
         r"\epsilon": "the noise",
         r"\xi": r"a point between $\langle w_*,x\rangle$ and $\langle w,x\rangle$",
@@ -67,7 +68,7 @@ def leaky(slope):
     why=r"The noise has mean zero at every $x$, so it adds its variance and no cross term. In the gradient the error "
     r"$\sigma(\langle w,x\rangle)-\sigma(\langle w_*,x\rangle)$ is a slope of $\sigma$ somewhere in between times "
     r"$\langle w-w_*,x\rangle$. Both slopes are at least zero, and so is the square.",
-    notice="Along any ray from the truth the correlation is positive, and for the sigmoid it dies out: far away the "
+    notice="At every point tried the correlation is positive, and for the sigmoid it dies out: far away the "
     "slope at $w$ vanishes and the gradient, though it points home, says it ever more quietly. The leaky activation "
     "keeps a fixed share, and where all inputs see its flat side it keeps no more than the bound.",
 )

@@ -69,8 +69,8 @@ def still(function, start):
     r"$c_i^2=\lambda/w_i$. Moving weight from one chosen component to another makes the sum of fourth powers larger, "
     r"since it is convex in the squares; moving it to one that is not chosen makes it smaller. So a mixture always has "
     r"a way down, no flatter than $8/\sum_i\frac1{w_i}$, and the noise of single samples finds it.",
-    notice="Left, the loss at all critical points: the more components are mixed the higher it is, and the more ways "
-    "lead down. The online runs start at the highest, where plain descent would stay. Right, the shares of the "
+    notice="Left, the loss at all critical points: each further component that is mixed in raises it, and adds a way "
+    "down. The online runs start at the highest, where plain descent would stay. Right, the shares of the "
     "components in the directions that one run found, one after another: a permutation with signs.",
     full=dict(dimension=4, samples=6000),
 )

@@ -60,7 +60,7 @@ def autoencoded(spectrum, starts):
     "students this is an observation, not a theorem.",
     notice="On the left, linear autoencoders from twelve starts slow down near saddles, at the height of wrong choices "
     "of axes, and all come down to one level. On the right, the final losses of students in order: narrow ones end "
-    "anywhere over many powers of ten, some early at a good fit and some never; wide ones within a narrower range.",
+    "anywhere over many powers of ten, wide ones within a narrower range.",
 )
 def wide_students_end_alike(
     key,

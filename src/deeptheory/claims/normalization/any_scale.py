@@ -70,7 +70,7 @@ def steepest(smoothness, angles):
         r"\rho": "the largest norm of the Hessian on the unit sphere",
     },
     why=r"While $\|w\|^2<\pi^2\rho\eta$ a large gradient makes the norm grow, at least by $6\pi^2\rho\lambda\eta^2$ "
-    r"a step, so this phase ends within $1/6\lambda\eta$ steps, and far beyond at most "
+    r"a step, so this phase ends within $1/6\lambda\eta$ steps, with $\|w\|^2$ at most "
     r"$2(\pi^2\rho\eta)^2/\|w_0\|^2$. Above, every step lowers the loss, by no more than $\pi^2\rho/2$ in all, while "
     r"decay shrinks the norm exponentially; when it falls below $\pi^2\rho\eta$ in one step, that step's gradient "
     r"cannot have been large. The time is a logarithm because decay is exponential. In the book's large-norm lemma a "

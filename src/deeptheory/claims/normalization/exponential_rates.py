@@ -104,7 +104,7 @@ def with_momentum(start, rest, batches, rates, momentum, decay, before, before_r
     r"enlarge the rate by its square. A schedule $\eta_t,\lambda_t$ is treated step by step: $\eta_t/(P_tP_{t+1})$ "
     r"with $P_t=\prod_{s<t}(1-\eta_s\lambda_s)$. Momentum adds a second-order recursion, whose root takes the place "
     r"of the factor.",
-    notice="Two curves of the loss, one under the other, though one rate is constant and the other grows "
+    notice="Right, two curves of the loss that lie on each other, though one rate is constant and the other grows "
     "hundreds of times. Without normalization the growing rate blows the network up.",
     explore={"decay": (0.1, 0.5, 1.0)},
 )

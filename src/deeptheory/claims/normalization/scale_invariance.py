@@ -180,8 +180,8 @@ def one_layer(scales, weights, top, x, epsilon):
         "A13.27": ("change of the output with ε", "stunted gradient"),
     },
     says=r"With layer, group or batch normalization features $\mathrm{ReLU}(\gamma N(Wx)+\beta)$ have degree one in "
-    r"all parameters; with what follows the last normalization fixed the loss is scale invariant, up to a relative "
-    r"$\varepsilon/s^2$ where $\varepsilon$ is added to the variance $s^2$.",
+    r"all parameters; with what follows the last normalization fixed the loss is scale invariant, up to a share of "
+    r"order $\varepsilon/s^2$ where $\varepsilon$ is added to the variance $s^2$.",
     needs="ReLU; no constant rows; ε = 0 for exact invariance",
     symbols={
         "N": "the normalizer: minus the mean, over the deviation",

@@ -155,8 +155,8 @@ def reached(weights, top, shares, rates, images, labels):
     "outputs in the layers differ by orders of magnitude and no one rate suits them all; inputs also come out more and "
     "more alike the deeper they get. Batch normalization subtracts what all inputs have in common, and fixes the size, "
     "at every layer.",
-    notice="Plain networks are best at a middle rate and learn nothing at the largest; batch-normalized ones want it "
-    "large. Layer normalization keeps sizes, not the differences between inputs, and at this width helps little.",
+    notice="Plain networks want the rate small and learn nothing at the largest; batch-normalized ones want it large. "
+    "Layer normalization keeps sizes, not the differences between inputs, and at this width helps little.",
 )
 def normalization_enables_depth(key, *, trials: Trials = 24, depth: Annotated[int, Interval(ge=6, le=12)] = 8):
     random = generator(key)

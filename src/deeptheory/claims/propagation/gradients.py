@@ -225,7 +225,8 @@ def phases(pieces):
     r"Both are probability vectors, so their difference is at most $\sqrt2$ long. Moments of independent factors do "
     r"not apply, because $p$ depends on all weights; norms of the factors do.",
     notice=r"Every gradient is below its bound, and those of a network that is sure and wrong reach it at depth one. "
-    r"With $d\sigma^2=\frac12$ the gradients of the first layer halve with each layer, at 1 they hardly change.",
+    r"With $d\sigma^2=\frac12$ the squared gradient of the first layer about halves with each layer, at 1 it hardly "
+    r"changes.",
 )
 def softmax_gradients(key, *, trials: Trials = 320, width: Annotated[int, Interval(ge=8, le=64)] = 24):
     random = generator(key)

@@ -164,7 +164,7 @@ def gaussian_everywhere(evidence):
 
 @moments_through_random_matrices.picture
 def mean_and_typical(pieces):
-    """The mean of ‖W^{t:1}x‖²/‖x‖² by depth, and what is typical, the exponential of the mean logarithm."""
+    """The mean of ‖W^{t:1}x‖²/‖x‖² by depth, and the mean of its logarithm, which tells what is typical."""
     forward, typical = pieces["mean square of the signal"], pieces["mean logarithm of the signal"]
     t = forward.along["depth"]
     marks = [
