@@ -57,9 +57,7 @@ def between_two_parabolas(convexity, excess, start, end):
     return Chain(links, error=error, aside={"way": way, "above": above, "convexity": convexity, "curvatures": bends})
 
 
-between_two_parabolas.control(
-    "strongly convex only on average: curvature down to −1/4", over=dict(excess=Reals(-0.25, 1, shape=(PIECES,)))
-)
+between_two_parabolas.control("curvature below μ, down to −1/4", over=dict(excess=Reals(-0.25, 1, shape=(PIECES,))))
 
 
 @between_two_parabolas.control("μ|y − x|² without the half")

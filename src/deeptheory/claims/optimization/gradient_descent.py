@@ -245,7 +245,8 @@ def where_descent_ends(pieces):
     why=r"Each step lowers $f$ by at least $\frac\eta2\|\nabla f\|^2$. Added up, $T$ of these are at most the whole "
     "descent $f(x_0)-f(x_T)$, so their mean is at most a $T$-th of it; and the least is not above the mean. Nothing "
     "is said about the last gradient, nor about the value reached.",
-    notice="Each run is two dots, one above the other: the mean of its squared gradients, and the least of them. No "
+    notice="Each run gives two dots for every $T$, one above the other: the mean of its squared gradients, and the "
+    "least of them. No "
     r"mean is above the diagonal and some are on it, parabolas with $\eta=1/L$ among them; the least is often far "
     "below.",
 )

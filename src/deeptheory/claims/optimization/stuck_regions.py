@@ -116,7 +116,7 @@ def stuck_region_is_a_thin_slab(
     }
 
 
-@stuck_region_is_a_thin_slab.control("a slab narrower by a tenth", of="stuck points in the plane")
+@stuck_region_is_a_thin_slab.control("a slab narrower by a factor 1.1", of="stuck points in the plane")
 def a_step_more(evidence):
     points, half = evidence.aside["points"], evidence.aside["half"]
     closer = np.abs(points[:, 0]) <= half / 1.1
