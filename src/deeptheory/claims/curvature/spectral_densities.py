@@ -191,6 +191,7 @@ def bells(places, values):
         "A,p,v": "a Hessian or the block of a layer, its number of rows, and the vector that the products start from",
         r"m,\theta_j,w_j": "the number of products, and nodes and weights of the quadrature they give",
         r"\lambda_i,f": "the eigenvalues, and a function of them: a bell, for a density, or a step, for a count",
+        "k": "a power",
     },
     why=r"$v$ sees $\lambda_i$ with the weight $u_i^2$, its squared share along the eigenvector. Lanczos makes the "
     r"polynomials orthogonal under these weights, and Gauss quadrature of $m$ nodes is exact below degree $2m$. For a "

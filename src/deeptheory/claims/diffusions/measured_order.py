@@ -79,6 +79,8 @@ def line_covariances(batch, steps):
         r"\eta,B": "the rate, and the number of examples a step",
         "L": "the mean loss of the four points",
         r"\Sigma": "the covariance of the gradients of single examples",
+        "X, W": "the solution of the equation, and Brownian motion",
+        "x": "an input",
     },
     why=r"A step of descent and the diffusion over a time $\eta$ have the same mean and covariance up to $\eta^2$, so "
     r"one step differs by $O(\eta^2)$ in expectation, and $1/\eta$ steps add up to $O(\eta)$. To see so small a "

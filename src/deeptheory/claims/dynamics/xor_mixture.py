@@ -64,6 +64,7 @@ def starts(draw, runs, neurons):
         r"Y": r"the input: one of $\pm\mu,\pm\nu$ plus noise",
         r"\mu,\nu": "two orthogonal unit vectors, the centres of label 1 and 0 up to sign",
         r"R_{ij}": "inner products of what the neurons have orthogonal to both",
+        "g": "the activation of the neurons",
     },
     why=r"The network sees an input through the $K$ numbers $WY$. At a centre these are Gaussian with means "
     r"$\pm m_i^\mu$ or $\pm m_i^\nu$ and covariance $\langle W_i,W_j\rangle/\lambda$, and that is "

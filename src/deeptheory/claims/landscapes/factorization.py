@@ -359,6 +359,7 @@ def towards(points, optimum):
         "I": "which eigenvectors a critical point keeps",
         r"\Delta, R": "the difference from the optimum that a rotation $R$ brings nearest",
         "E": "what is left of the matrix",
+        "f": "the loss",
     },
     why=r"Rotating the columns of $X$ changes nothing, so the optimum to compare with is the nearest one: then "
     r"$X^\top ZR$ is symmetric and positive, which gives $\|\Delta\Delta^\top\|^2\le2\|E\|^2$. Expanding "

@@ -58,6 +58,7 @@ def sensing_gradient(factors, target, measured):
         "W^*": "the target",
         "s, s^*": "a singular value of the product, and of the target",
         "L": "the depth",
+        "k": "a layer",
     },
     why=r"$W_{k+1}^\top\dot W_{k+1}$ and $\dot W_kW_k^\top$ are the same product of matrices, so the difference of the "
     r"two squares does not move. If it is zero, neighbours share their singular values and vectors, each has the "

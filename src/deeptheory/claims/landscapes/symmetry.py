@@ -44,6 +44,7 @@ def ring(w):
         "k": "the number of neurons",
         r"\theta^*": "weights of least loss",
         r"\bar\theta": r"the average over all orders, in which every neuron has the weights $\bar w$",
+        "x": "an input",
     },
     why="A sum does not see the order of its terms. A convex function is at an average no higher than at the points, "
     "and here it is: one neuron cannot do the work of several different ones. Any way from one minimum to another "

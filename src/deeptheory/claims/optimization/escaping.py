@@ -70,6 +70,7 @@ def shaken(saddle, starts, draws, tolerance):
         r"\eta": "the step size",
         r"\omega": r"the width of a slab with share $\delta$ of the ball of perturbations",
         r"\delta": "the probability with which it may take longer",
+        "f": "the loss",
     },
     why=r"With a large gradient the descent lemma pays at once. At the saddle a perturbation is outside a slab of "
     r"width $\eta\omega$ with probability $1-\delta$. Up to $x_1=\gamma/\rho$ the force is at least half of what it is "

@@ -43,6 +43,7 @@ def run(theta, factors, rate):
         r"\bar h, v": "mean and variance of the curvatures",
         "B": "the number of examples in a batch",
         "h_S": "the mean curvature of a batch",
+        "t": "the number of steps",
     },
     why=r"A step multiplies $\theta$ by $1-\eta h_S$. Its mean square is that of the mean plus the variance; its "
     r"logarithm adds up along the run, so the law of large numbers decides where a run goes. Of single examples the "

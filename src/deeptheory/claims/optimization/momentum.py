@@ -58,6 +58,7 @@ def hurry(function, start, step, *, steps):
         r"\varepsilon": "the share of the first distance to the minimizer that is left",
         "u_t": r"the velocity after $t$ steps; $w_{t+1}=w_t+\eta u_t$",
         "w_t": "the point after $t$ steps",
+        "f": "the function",
     },
     why=r"Along an eigenvector the new coordinate is $(1+\beta-\eta\lambda)$ times the present one less $\beta$ times "
     r"the one before: a recursion of two terms, whose two roots have the product $\beta$. While they are complex both "
@@ -210,6 +211,7 @@ def waves_and_counts(pieces):
         r"\eta": "the step size",
         "b": "the strength of the force",
         "w": "the point that moves",
+        "f": "the function",
     },
     why=r"Write the step as $(w_{t+1}-2w_t+w_{t-1})/h^2+a(w_t-w_{t-1})/h+b\nabla f(w_t)=0$. The first quotient is the "
     r"acceleration up to order $h^2$, the second the speed up to order $h$, because it looks back: so the whole is off "

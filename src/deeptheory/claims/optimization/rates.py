@@ -164,6 +164,7 @@ def modes_and_steps(pieces, settings):
         r"\eta": "the step size",
         "x_k, x^*": "the point after $k$ steps, and the minimizer",
         "k": "the number of steps",
+        "f, f^*": "the function and its minimum",
     },
     why="Between $x_k$ and $x^*$ the gradient is an average curvature times the distance, and the step multiplies the "
     r"distance by one minus $\eta$ times it: at worst by $\max(|1-\eta\mu|,|1-\eta L|)$. For $\eta\le1/L$ the first "
@@ -391,6 +392,7 @@ def without_convexity(pieces):
         r"\mu": "the least curvature",
         "f^*": "the minimum of $f$",
         "f'": "the slope",
+        "x": "the distance from the minimum",
     },
     why=r"With curvature at least $\mu$ the slope at distance $x$ from the minimum is at least $\mu x$ and grows at "
     r"least in step with the gap; for the parabola $\frac12(\mu x)^2$ is exactly $\mu\cdot\frac\mu2x^2$. A convex "

@@ -157,6 +157,7 @@ def escape(saddle, starts, draws, *, radius, tolerance, patience):
         r"\eta": "the step size, $1/\\ell$",
         r"\lambda_{\min}": "the least curvature at a point: negative where there is a way down",
         r"T": "the patience: the number of steps before another perturbation",
+        "f": "the loss",
     },
     why=r"Along the escaping direction gradient descent multiplies the distance from the saddle by "
     r"$1+\eta|\lambda_{\min}|$ at every step, so all it needs is a distance to begin with. A point in a small ball "
@@ -274,6 +275,7 @@ def runs_at_the_saddle(pieces, settings):
         r"\ell": "the smoothness: no curvature is larger in size",
         "t": "the number of steps",
         "x_0, x_t": "the start, and the point after $t$ steps",
+        "f": "the function",
     },
     why="The way from the start is at most the sum of $t$ steps, and the square of a sum is at most $t$ times the sum "
     r"of squares. A step of length $\eta\|\nabla f\|$ has lowered $f$ by at least $\frac\eta2\|\nabla f\|^2$, that is "

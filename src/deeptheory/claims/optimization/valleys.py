@@ -83,6 +83,7 @@ def condition_after(matrix, part):
         r"\kappa": "its condition number",
         "k": "the number of steps",
         "r": "the correlation of two coordinates, $Q_{12}/\\sqrt{Q_{11}Q_{22}}$",
+        "f": "the function",
     },
     why=r"A parabola is lowest where its slope $\nabla f+B\Delta$ vanishes. The best fixed step overshoots in the "
     r"steep direction by as much as it falls short in the flat one, so the steep coordinate changes sign each time. "

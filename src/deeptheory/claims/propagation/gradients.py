@@ -220,6 +220,7 @@ def phases(pieces):
         "p, y": "the probabilities that the network gives, and the one-hot label",
         "x": "the input",
         r"\sigma^2, d": "the variance of a weight, and the width",
+        "L": "the depth",
     },
     why=r"The derivative of the cross-entropy in its logits is $p-y$, and goes back through the transposed matrices. "
     r"Both are probability vectors, so their difference is at most $\sqrt2$ long. Moments of independent factors do "
