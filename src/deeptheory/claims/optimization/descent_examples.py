@@ -189,9 +189,8 @@ def worst_of_their_kind(pieces, settings):
         "A2.22": ("cosine wells", "constants of the problems"),
     },
     says=r"With steps $1/L$ the rates hold at every step on problems one meets: $(1-\mu/L)^k$ in ridge and logistic "
-    r"regression, and without strong convexity for $x^2+3\sin^2x$ and wide least squares; "
-    r"$L\|\theta_0-\theta_*\|^2/2k$ for "
-    r"a chain of springs; $2L(f_0-f_k)/k$ for cosines and a sigmoid neuron.",
+    r"regression, for $x^2+3\sin^2x$ and wide least squares; $L\|\theta_0-\theta_*\|^2/2k$ for a chain of springs; "
+    r"$2L(f_0-f_k)/k$ for cosines and a sigmoid neuron.",
     needs="L the smoothness constant of each problem, α the ridge of the logistic one",
     symbols={
         r"L": (

@@ -151,8 +151,8 @@ linear = jax.tree_util.Partial(lambda w, x: w @ x)
         "H4.1": ("ends of descent", "duality of the support vector machine"),
     },
     says=r"The risks $\frac1n\sum_i\mathcal L(w^\top x_i,y_i)$ of least squares, logistic regression and a support "
-    r"vector machine lie below all their chords. On the first two descent $w\leftarrow w-\eta\nabla L$ ends at the "
-    r"one minimal value from every start; at the minimum $0$ is the gradient or, for the hinge, a subgradient.",
+    r"vector machine lie below all their chords. On the first two descent $w\leftarrow w-\eta\nabla L$ ends at one "
+    r"value from every start; at the minimum $0$ is the gradient or, for the hinge, a subgradient.",
     needs="a minimizer exists (a ridge, or data that are not separable); for descent η below two over the largest "
     "curvature",
     symbols={
