@@ -193,7 +193,8 @@ def run(function, start, step):
     },
     says=r"With $\eta=1/L$ a function with $\|\nabla f\|^2\ge\mu(f-f^*)$ falls by the factor $1-\mu/2L$ a step; with "
     r"$\eta=\mu/L^2$ and $\langle\nabla f,w-w^*\rangle\ge\mu\|w-w^*\|^2$ the squared distance falls by "
-    r"$1-\mu^2/L^2$. Weak quasi-convexity gives no geometric rate: $w^4$, continued linearly, falls like $1/(8\eta t)^2$.",
+    r"$1-\mu^2/L^2$. Weak quasi-convexity gives no geometric rate: $w^4$, continued linearly, falls like "
+    r"$1/(8\eta t)^2$.",
     needs="f is L-smooth with a unique minimum",
     symbols={
         r"\eta": "the step size",
