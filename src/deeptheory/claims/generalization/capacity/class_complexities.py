@@ -37,8 +37,8 @@ DEPTHS = ((100, 2, 1.0), (100, 3, 1.5), (400, 3, 0.5), (25, 4, 2.0))
         "L8.22": ("two layers", "equal inputs", "factor of the depth"),
     },
     says=r"One rectified unit with $\|w\|\le B$ has complexity at most $B\max\|x_i\|/\sqrt n$; two layers with "
-    r"Frobenius norms at most $B$ at most $(2B)^2/\sqrt n$, the exact value being that of a single unit, whatever the "
-    r"width. Each further layer multiplies the bound by $2B$.",
+    r"Frobenius norms at most $B$ at most $(2B)^2/\sqrt n$, the exact value being that of one hidden unit, whatever "
+    r"the width. Each further layer multiplies the bound by $2B$.",
     needs="inputs in the unit disc; exact for one unit and two layers, networks drawn from the balls for three",
     symbols={
         r"w": "the weights of a unit",
@@ -51,8 +51,8 @@ DEPTHS = ((100, 2, 1.0), (100, 3, 1.5), (400, 3, 0.5), (25, 4, 2.0))
     r"$\sum\sigma_i\,\cdot$, each proportional to the norm of the unit's weights: largest when one unit has all of "
     r"the first layer. Layer after layer the contraction is used once more, at the price of a factor 2 for the sign "
     r"and $B$ for the norm.",
-    notice=r"From two layers on the bound doubles with each at $B=1$, the exact complexity does not: that of two "
-    r"layers is a fifth of the bound at most, and networks of three layers drawn from the balls stay far below theirs.",
+    notice=r"From two layers on the bound doubles with each at $B=1$. The exact complexity of two layers is about a "
+    r"fifth of the bound at most, and networks of three layers drawn from the balls stay far below theirs.",
     explore={"radius": (0.5, 1.0, 2.0)},
 )
 def network_complexities(key, *, radius: Radius = 1.0, reach: Annotated[float, Interval(ge=0.1, le=100)] = 1.0):
@@ -114,7 +114,7 @@ def half_for_all_inputs(evidence):
 
 @network_complexities.picture
 def complexities_by_depth(pieces):
-    """Complexity of one unit and of two layers, exact on seven inputs, from below for three; and the bounds."""
+    """Complexity of one unit and of two layers, exact on seven samples, from below for three; and the bounds."""
     two, three, unit = (pieces[name] for name in ("two layers", "three layers", "one unit"))
     bounds = [float(np.max(unit.bound)), float(two.bound), float(three.bound)]
     return Curves(

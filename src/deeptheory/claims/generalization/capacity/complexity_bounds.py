@@ -51,8 +51,9 @@ from deeptheory.lab.pictures import Curves, Dots, Line, seen
     },
     why=r"Replacing one of $n$ points moves the largest gap by at most $1/n$, so it stays near its mean, by "
     r"McDiarmid's inequality; and its mean is at most $2R$, by comparison with a second sample and random signs. The "
-    r"complexity of the sample is such a function too, so it may stand for its mean at twice the price of the same "
-    r"root. Clipping is 1-Lipschitz and adds nothing to the complexity.",
+    r"gap less twice the complexity of the sample is moved by at most $3/n$ and has a mean of at most 0: three times "
+    r"the root, with $\frac1\delta$ for one side and $\frac2\delta$ for both. Clipping is 1-Lipschitz and adds nothing "
+    r"to the complexity.",
     notice=r"All functions from many atoms to $\{0,1\}$ fit every sample: complexity $\frac12$, gap near 1. The bound "
     r"comes down to it as the sample grows; with the complexity taken once it would soon lie below what is seen. For "
     r"eight functions on twelve atoms no gap comes near the bound.",
@@ -151,7 +152,7 @@ def memorizing_class(pieces):
     },
     says=r"The two-sample complexity of thresholds is half the mean Kolmogorov–Smirnov distance of two samples of size "
     r"$m$, $\sim\frac12\sqrt{\pi/m}\ln2$; of the unit linear class on Gaussian data $\mathbb E\chi_d/\sqrt{2m}$. It is "
-    r"$\frac12$ less the smallest error after the labels of one sample are flipped.",
+    r"$\frac12$ less the mean smallest error after the labels of one sample are flipped.",
     needs="0–1 losses and no absolute value for the last statement",
     symbols={
         r"m": "the size of each of the two samples",

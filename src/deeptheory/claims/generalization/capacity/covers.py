@@ -141,6 +141,8 @@ def packed_and_covered(pieces):
     symbols={
         r"\rho": "the distance of the two parameters",
         r"R,\ R_S": "the mean loss on the population and the sample",
+        r"\ell": "at every point the smaller loss of the two parameters",
+        r"\mathbb E,\ \mathbb E_S": "the mean over the population and over the sample",
     },
     why=r"Training and test loss may each move by $\rho$, in opposite directions. But a loss is at most $\rho$ above "
     r"the smaller of the two and nowhere below it, so measured from there only the test loss moves.",
@@ -160,12 +162,12 @@ def gap_between_neighbours(w, v, rare, y):
     return Inequality(jnp.stack([moved, above]), jnp.stack([2 * distance, distance]), scale=1.0)
 
 
-@gap_between_neighbours.control("one γ between neighbours")
+@gap_between_neighbours.control("ρ between neighbours, in place of 2ρ")
 def one_change(evidence):
     return replace(evidence, bound=evidence.bound * np.asarray([0.5, 1.0]))
 
 
-@gap_between_neighbours.control("half a γ above the smaller of two losses")
+@gap_between_neighbours.control("half of ρ above the smaller of two losses")
 def half_a_change(evidence):
     return replace(evidence, bound=evidence.bound * np.asarray([1.0, 0.5]))
 

@@ -203,8 +203,8 @@ def stacked(failures, *names):
 @claim(
     items={},
     says=r"Each bound promised with probability $1-\delta$ fails with probability at most $\delta$ on the worst of "
-    r"the risks tried, all samples enumerated. With a quarter of its deviation it fails more often; VC bounds, "
-    r"empirical complexities and norms do with a twentieth.",
+    r"the risks tried, all samples enumerated. With a quarter of its deviation, a few with a "
+    r"twentieth, it fails more often.",
     needs="0–1 losses; 10 and 20 examples, ten times as many for thresholds, 64 and 256 for norms; δ = 0.05 and 0.2; "
     "a grid of 21 posteriors, and of 99 risks for complexities; bounds known only up to constants are not here",
     symbols={r"\delta": "the probability with which a bound may fail"},
@@ -216,7 +216,8 @@ def stacked(failures, *names):
     r"$1-(1-q)^2$, $q=\delta/4\sqrt n$ and $(\delta/2n)^{n/(n-1)}$.",
     notice=r"At 1 all of $\delta$ is spent, above it a bound would be broken. Two bounds come near 1; the union bound "
     r"spends 22 to 30 %, PAC-Bayes bounds other than Catoni's at most 16 %, and bounds by growth functions and norms "
-    r"nothing that can be seen. With a quarter or a twentieth of the deviation each spends more than $\delta$.",
+    r"nothing that can be seen. With a quarter of the deviation each spends more than $\delta$, VC bounds, "
+    r"empirical complexities and norms of three classes with a twentieth.",
 )
 def failure_rates():
     worst, quarter, twentieth = (worst_failures(share) for share in (1.0, 0.25, 0.05))

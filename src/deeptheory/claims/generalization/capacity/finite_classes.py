@@ -121,10 +121,9 @@ def tails_of_training_errors(pieces):
     },
     why=r"For one hypothesis Hoeffding gives $e^{-2n\epsilon^2}$. The event that some of $N$ deviates is the union of "
     r"$N$ events, and its probability at most the sum of theirs. Nothing is lost to leading order when errors are "
-    r"independent: then the union has probability $1-(1-q)^N\approx Nq$.",
+    r"independent and $Nq$ is small: then the union has probability $1-(1-q)^N\approx Nq$.",
     notice=r"Exact probabilities for hypotheses with independent errors lie below the bound, by a factor that depends "
-    r"on the risk; those of risk $\frac12$ come nearest. The bound of a single hypothesis is broken by the worst of "
-    r"many.",
+    r"on the risk and on the deviation. The bound of a single hypothesis is broken by the worst of many.",
 )
 def union_bound_on_the_largest_deviation():
     n, hypotheses = np.array([10, 50, 250])[:, None, None, None], np.array([1, 10, 1000])[:, None, None]
@@ -199,7 +198,7 @@ def one_and_many(pieces):
     },
     says=r"With probability $1-\delta$ all of $N$ hypotheses have $R-R_S\le\sqrt{(\log N+\log\frac1\delta)/2n}$, and "
     r"$|R-R_S|\le\sqrt{(\log N+\log\frac2\delta)/2n}$. The bound for one hypothesis does not hold for one chosen among "
-    r"many: with 1,000 coins it fails almost surely.",
+    r"many: with 1,000 coins it fails almost always.",
     needs="losses in [0, 1], independent samples, hypotheses fixed beforehand; "
     "arora's 2√((log N + log 1/δ)/m) is √8 times as wide",
     full=dict(trials=20_000),
@@ -325,7 +324,7 @@ def chosen_among_many(pieces):
 @claim(
     items={"L8.4": "", "H7.2": ""},
     says=r"On every sample the empirical minimiser has $R(f_S)-R(f^*)\le2\sup_f|R(f)-R_S(f)|$, with equality when the "
-    r"best looks as much too bad as the chosen one looks too good.",
+    r"two look alike on it, the best as much too bad as the chosen one too good, and none deviates more.",
     needs="finitely many hypotheses; R and R_S any numbers in [0, 1]",
     over=dict(risk=Reals(0, 1, shape=(5,)), noise=Reals(-0.4, 0.4, shape=(5,)), tied=Integers(0, 1)),
     each="loop",

@@ -22,7 +22,7 @@ squared_changes = jax.jit(
 @claim(
     items={
         "A5.5": ("squared loss, changes", "squared loss, in the middle", "squared loss, at the edge"),
-        "A5.6": ("logistic loss, constant reached", "logistic loss, slopes"),
+        "A5.6": ("squared loss, constant reached", "squared loss, slopes"),
         "A5.7": "two-layer networks",
     },
     says=r"On the unit ball $(w\cdot x-y)^2$ changes by at most $C=2(\|x\|+|y|)\|x\|$ per unit of $w$, reached at "
@@ -73,8 +73,8 @@ def parameter_lipschitz_constants(
     edge = np.asarray(squared_changes(x, y, -np.outer(1 - radii, np.sign(y) * x / size), radii))
     curved, along = radii * size**2, {"radius": radii}
     return {
-        "logistic loss, constant reached": Identity(np.array(reached), np.array(constants)),
-        "logistic loss, slopes": Inequality(np.array(slopes), np.array(constants)),
+        "squared loss, constant reached": Identity(np.array(reached), np.array(constants)),
+        "squared loss, slopes": Inequality(np.array(slopes), np.array(constants)),
         "two-layer networks": Identity(np.array(nets), np.array(formulas), size=15),
         "squared loss, changes": Inequality(
             np.stack([middle, edge]) / radii, constant, aside={"no label": squared_loss_lipschitz(x, 0.0)}
@@ -89,9 +89,9 @@ def parameter_lipschitz_constants(
     }
 
 
-parameter_lipschitz_constants.control("beyond the ball", of="logistic loss, slopes", reach=30.0)
+parameter_lipschitz_constants.control("beyond the ball", of="squared loss, slopes", reach=30.0)
 parameter_lipschitz_constants.control("only the first layer", of="two-layer networks", trained="first layer")
-parameter_lipschitz_constants.control("at the other end of the ball", of="logistic loss, constant reached", end="near")
+parameter_lipschitz_constants.control("at the other end of the ball", of="squared loss, constant reached", end="near")
 
 
 @parameter_lipschitz_constants.control(

@@ -108,7 +108,8 @@ def polynomial_interpolation(key, *, designs: Annotated[int, Interval(ge=1, le=1
             {
                 "below the zero polynomial": (best, np.full(designs, (TRUTH**2).sum())),
                 "a tenth of least squares": (best, risks[:, -1] / 10),
-            }
+            },
+            aside={"true degree": risks[:, 3]},
         ),
     }
 
@@ -127,14 +128,16 @@ def own_points(evidence):
     )
 
 
-@polynomial_interpolation.control("no degree too many: every further one helps", of="risk along the degree")
-def every_degree_helps(evidence):
-    return replace(evidence, links={"helps": evidence.links["every further degree costs"][::-1]})
+@polynomial_interpolation.control("degree 4 is best, one more than the truth has", of="risk along the degree")
+def one_degree_more(evidence):
+    risks = evidence.aside["risks"]
+    return replace(evidence, links={"degree 4 is best": (risks[:, 4:5], np.delete(risks, 4, axis=1))})
 
 
-@polynomial_interpolation.control("no better than least squares of the same degree", of="risk with a ridge")
-def no_better(evidence):
-    return replace(evidence, links={"no better": evidence.links["a tenth of least squares"][::-1]})
+@polynomial_interpolation.control("as good as least squares of the true degree", of="risk with a ridge")
+def as_the_true_degree(evidence):
+    best, _ = evidence.links["below the zero polynomial"]
+    return replace(evidence, links={"below the true degree": (best, evidence.aside["true degree"])})
 
 
 @polynomial_interpolation.picture

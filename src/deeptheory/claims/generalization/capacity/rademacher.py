@@ -131,7 +131,7 @@ def root_mean_square(evidence):
     return replace(evidence, predicted=np.sqrt(np.mean(np.square(evidence.observed))))
 
 
-@complexities_by_enumeration.control("equality in one dimension too", of="linear functions")
+@complexities_by_enumeration.control("equality in four dimensions too", of="linear functions")
 def always_equal(evidence):
     exact, bound = evidence.links["Jensen"]
     return replace(evidence, links={"equal": (bound, exact)})
@@ -218,8 +218,8 @@ def before_and_after(pieces):
     symbols={r"f,\ g": "functions of one class and of another"},
     why=r"For given signs $\sum\sigma_i(f+g)(x_i)$ is a sum of two terms, and $f$ and $g$ are chosen independently of "
     r"each other: the supremum of the sum is the sum of the suprema. Then take the mean over signs.",
-    notice=r"Each dot is a pair of classes, and all lie on the diagonal. The union of two classes has much less: it "
-    r"must choose one function, from one of them.",
+    notice=r"Each dot is a pair of classes, and all lie on the diagonal. The union of two classes obeys no such rule: "
+    r"it must choose one function, from one of them, and has less on all of these.",
 )
 def complexity_of_sums(first, second):
     def complexity(values):

@@ -137,7 +137,7 @@ def drift(pieces):
     says=r"Bounded gradients alone let coupled runs of SGD drift apart like $\eta T^2/n$, not $T/n$, as on "
     r"$-(\sqrt{1+w^2}-1)+zw$. A loss in $[0,M]$ differs by at most $M(1-(1-1/n)^T)\le MT/n$ in mean, attained. "
     r"Cross-entropy is Lipschitz in the logits with constant $\sqrt2$.",
-    needs="indices drawn uniformly and shared; η = 1/10",
+    needs="indices drawn uniformly and shared; η = 1/10; T well below n for the order of the drift",
     symbols={
         r"\eta": "the step size",
         r"T": "the number of steps",
@@ -149,8 +149,9 @@ def drift(pieces):
     r"runs down its side at a speed that tends to $\eta$: their distance grows with the steps that are left. The first "
     r"draw comes at each of $T$ steps with probability near $1/n$, and the sum over all is of order $\eta T^2/n$. A "
     r"bounded loss cannot follow: it differs by at most $M$, and only in runs that drew the example at all.",
-    notice=r"After a first stretch the mean distance takes the slope 2 in doubly logarithmic axes; a line of order "
-    r"$T/n$ drawn through its first point is left behind.",
+    notice=r"After a first stretch the line, $\frac1n$ times the sum over the time of the first draw, takes the slope "
+    r"2 in doubly logarithmic axes; one of order $T/n$ through its first point is left behind. It is the mean distance "
+    r"as long as $T$ is small against $n=400$, and beyond only its first order.",
 )
 def nonconvex_sgd(key, *, trials: Trials = 2048):
     eta, times = 0.1, 25 * 2 ** np.arange(8)
@@ -255,7 +256,7 @@ def one_logit(evidence):
 
 @nonconvex_sgd.picture
 def runs_that_part(pieces):
-    """Mean distance of two coupled runs with one example replaced, along the number of steps; the loss has a ridge."""
+    """Mean distance of two coupled runs with one example replaced, to first order in T/n, along the steps T."""
     growth, drawn = pieces["sum of the distances"], pieces["distance of two runs"].aside
     times, distances = np.asarray(growth.x), np.asarray(growth.y) / growth.aside["samples"]
     return Curves(

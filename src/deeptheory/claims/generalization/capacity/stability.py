@@ -46,7 +46,7 @@ def forgotten(memory, atoms):
     },
     says=r"$\mathbb E[R-R_S]$ is the mean change of the loss at an example when it is replaced, so at most $\beta$; "
     r"minimisers of convex $L$-Lipschitz losses plus $\frac\lambda2\|w\|^2$ move by at most $2L/\lambda n$. For "
-    r"$G$-smooth losses it is at most $\frac Gg\mathbb ER_S+\frac{G+g}2\mathbb E\|A(S^{(i)})-A(S)\|^2$.",
+    r"$G$-smooth losses the gap is at most $\frac Gg\mathbb ER_S+\frac{G+g}2\mathbb E\|A(S^{(i)})-A(S)\|^2$.",
     needs="the algorithm has no randomness of its own; independent examples; losses that are not negative at the last",
     symbols={
         r"R,\ R_S": "the mean loss of what was learned, on the population and on its sample",

@@ -127,8 +127,8 @@ def signal_length(evidence):
     why=r"The error is near $\Phi(-\sqrt{D/m})$, and $\Phi(-t)\le\frac12e^{-t^2/2}$: so $D/m=2\ln(1/\delta)$ is "
     r"enough, with a factor 2 to spare for the fluctuating length of the noise. Half of it is not, and the root of "
     r"the logarithm makes $t$ only the fourth root of $\ln(1/\delta)$: the error then hardly falls with $\delta$.",
-    notice=r"Below the diagonal the error is what was asked for. With $D=m\sqrt{\ln(1/\delta)}$ it stays near a tenth "
-    r"while the $\delta$ that is asked for falls to a millionth; no constant makes up for that.",
+    notice=r"Below the diagonal the error is what was asked for. With $D=m\sqrt{\ln(1/\delta)}$ it stays above a "
+    r"fortieth while the $\delta$ that is asked for falls to a millionth; no constant makes up for that.",
 )
 def dimension_for_test_error(m, delta, *, share: Annotated[float, Interval(ge=0.1, le=10)] = 2.0):
     logarithm = np.log(1 / delta)
