@@ -177,7 +177,7 @@ def unstopped_constant(evidence):
     return replace(evidence, links={"at most √3": evidence.links["more than √3"][::-1]})
 
 
-@burkholder_on_stopped_walks.control("C = p in place of p* − 1", of="the best constants")
+@burkholder_on_stopped_walks.control("C = p* in place of p* − 1", of="the best constants")
 def power_itself(evidence):
     return replace(evidence, right=np.asarray([1 / 4, 4.0, 1 / 4, 4.0, 1 / 2, 2.0]))
 

@@ -67,8 +67,8 @@ def sum_distance(terms: int, law: str) -> float:
     r"the continuous limit misses half. Where both vanish, as for uniform terms, the next order $1/n$ remains. If one "
     r"term dominates, the sum keeps its shape.",
     notice=r"Coins and exponentials follow lines of slope $-\frac12$, at the height that skewness and lattice "
-    r"predict; sums of uniform variables are much nearer the normal law, and their line has slope $-1$. Berry and "
-    r"Esseen's bound for coins lies above by a small factor.",
+    r"predict; sums of uniform variables are much nearer the normal law, and their dots fall with slope $-1$. "
+    r"Berry and Esseen's bound for coins lies above by about a sixth.",
 )
 def sums_become_normal(
     *,
@@ -190,7 +190,7 @@ gaussian_mass_near_the_mean.control(
 )
 
 
-@gaussian_mass_near_the_mean.control("the limits exchanged for √(2/π), the density at the mean, below")
+@gaussian_mass_near_the_mean.control("√(2/π), the best upper constant, as the lower one")
 def density_below(evidence):
     return replace(evidence, quantity=evidence.quantity * np.asarray([1.5 * (2 / np.pi) ** 0.5, 1.0, 1.0]))
 

@@ -212,8 +212,8 @@ def cramer_exponent(excess):
         "A1.9": ("Bernstein to second order",),
         "J5.8": ("half the mean", "union over many sums", "the printed table", "Hoeffding stalls"),
     },
-    says=r"Every Chernoff bound is a number below $h(\delta)=(1+\delta)\ln(1+\delta)-\delta$: $\delta^2/3$ up to "
-    r"$\delta=1.8170$, $\delta^2/2$ its first term, $\delta^2/(2+\delta)$ always, Bernstein's "
+    says=r"Every Chernoff exponent is a number below $h(\delta)=(1+\delta)\ln(1+\delta)-\delta$: $\delta^2/3$ up to "
+    r"$\delta=1.8170$, $\delta^2/2$ for $\delta<0$, $\delta^2/(2+\delta)$ for all $\delta>0$, Bernstein's "
     r"$\frac{\delta^2/2}{1+\delta/3}$ to third order. Where Hoeffding's bound stalls, $e^{-n\bar p/8}$ may fall fast.",
     needs=r"the last: $\bar p=h^d$ with constant one, $h=n^{-1/(2\beta+d)}$, $d=3$, $\beta=1$",
     symbols={

@@ -96,7 +96,7 @@ def deviations_and_variances(pieces):
         "A1.5": ("Chebyshev, three points", "Chebyshev, two points"),
     },
     says=r"Markov's bound is attained by $X\in\{0,t\}$, Chebyshev's by $X\in\{-t,0,t\}$ and by a fair sign; "
-    r"exponential, $\chi^2$ and Bernoulli tails obey Markov, the exponential one within $1/e$ of it.",
+    r"exponential, $\chi^2$ and Bernoulli tails obey Markov, the exponential one within a factor $e$.",
     symbols={r"X": "a variable", r"t": "the threshold, or the deviation"},
     why=r"Equality needs all mass at 0 and at $t$: then replacing values below $t$ by 0 and the others by $t$ changes "
     r"nothing. For Chebyshev the same holds of $(X-\mathbb EX)^2$. An exponential variable of mean $\mu$ has tail "

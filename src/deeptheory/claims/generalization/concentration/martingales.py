@@ -57,7 +57,7 @@ def log_tail(law, away, threshold):
     r"with the best $\lambda$ gives the form with ranges; $|D_k|\le c_k$ is an interval of width $2c_k$.",
     notice=r"Each dot is a martingale, or a sum of fair signs, with a threshold $t$: the exact probability against its "
     r"bound, which keeps it below the line. Fair signs come nearest. With the printed exponent, twice as "
-    r"large, the bound by sizes would be the dashed line, and many of them lie above it.",
+    r"large, the bound by sizes would be the dashed line, and many of the fair signs lie above it.",
 )
 def azuma_bounds_martingales(up, down, bounds, share, n, *, steps: Literal["fair", "repeated"] = "fair"):
     level = np.floor(np.log2(np.arange(63) + 1)).astype(int)
@@ -169,7 +169,7 @@ def differences_as_sizes(evidence):
 
 @azuma_constants.picture
 def exponents(pieces):
-    """Exact exponential rate at which a share x of fair signs is exceeded, over x², beside Azuma's exponent."""
+    """Exact exponential rate at which the sum of n fair signs exceeds nx, over x², beside Azuma's exponent."""
     piece = pieces["the constant in the exponent"]
     x, rate, azuma = 1 / np.asarray(piece.x), piece.aside["rate"], piece.aside["azuma"]
     return compared(

@@ -59,7 +59,7 @@ def least_over_rates(variance, bound, dimension):
     },
     says=r"For independent centred $n_1\times n_2$ matrices of norm at most $M$ the mean of $\|\sum X_i\|$ is at most "
     r"$\sqrt{2V\ln(n_1+n_2)}+\frac M3\ln(n_1+n_2)$, and its tail at most $(n_1+n_2)e^{-\frac{t^2/2}{V+Mt/3}}$. "
-    r"Diagonal matrices of size $10^6$ reach nine tenths of the mean.",
+    r"Diagonal matrices of size $10^6$ reach nine tenths of the first bound.",
     needs=r"V is the larger of $\|\sum\mathbb EXX^\top\|$ and $\|\sum\mathbb EX^\top X\|$; sums of 2×4 matrices "
     r"enumerated",
     full=dict(families=40, trials=4000),
@@ -73,8 +73,8 @@ def least_over_rates(variance, bound, dimension):
     why=r"Chernoff's method for the largest eigenvalue: $e^{\theta\lambda_{\max}}\le\operatorname{tr}e^{\theta S}$, "
     r"and the trace costs the dimension. Matrices do not commute, but by a theorem of Lieb the logarithms of the "
     r"means of $e^{\theta X_i}$ may be added all the same, and each is at most that of a scalar with variance "
-    r"$X_i^2$. A rectangular matrix is a block of a symmetric one of size $n_1+n_2$; the bound on the mean is the "
-    r"least $\frac{\ln(n_1+n_2)}\theta+\frac{\theta V/2}{1-M\theta/3}$ over $\theta$.",
+    r"$\mathbb EX_i^2$. A rectangular matrix is a block of a symmetric one of size $n_1+n_2$; the bound on the mean is "
+    r"the least $\frac{\ln(n_1+n_2)}\theta+\frac{\theta V/2}{1-M\theta/3}$ over $\theta$.",
     notice=r"Diagonal matrices of fair signs: their norm is the largest of $n$ sums, and its mean grows like "
     r"$\sqrt{2\ln n}$, as the bound does. Without the logarithm the bound would be a constant, soon passed.",
 )

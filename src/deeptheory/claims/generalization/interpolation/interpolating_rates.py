@@ -328,9 +328,7 @@ def minimax_proof(key, *, trials: Trials = 20_000, excess: Annotated[float, Inte
     }
 
 
-minimax_proof.control(
-    "an exponent above β, twice of it", of="seminorm of a sample is no larger", excess=1.25, trials=400
-)
+minimax_proof.control("an exponent a quarter above β", of="seminorm of a sample is no larger", excess=1.25, trials=400)
 
 
 @minimax_proof.control(

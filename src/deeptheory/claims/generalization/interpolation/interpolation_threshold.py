@@ -129,7 +129,7 @@ def weights_from_labels(x):
     },
     says=r"Minimum-norm least squares on the first $p$ of 128 Gaussian features and $n=32$ samples has most variance "
     r"at $p=n$ and the exact mean risk $(\|w_{out}\|^2+\sigma^2)(1+\frac p{n-p-1})$ below, $\|w_{in}\|^2(1-\frac "
-    r"np)+(\|w_{out}\|^2+\sigma^2)(1+\frac n{p-n-1})$ above, each a bias and a variance.",
+    r"np)+(\|w_{out}\|^2+\sigma^2)(1+\frac n{p-n-1})$ above: noise, bias and variance.",
     needs=r"independent standard normal features; $|p-n|\ge2$ for a finite mean; $\|w\|=1$ and noise of variance ¼ "
     r"for the peak and the cut",
     symbols={

@@ -48,7 +48,7 @@ from deeptheory.lab.pictures import Curves, Dots, Line
     r"combination of them, with squared norm $w^\top Kw$. Setting the derivative in $w$ to zero gives "
     r"$K\,((K+n\lambda I)w-y)=0$. With $\int f^2$ the middle matrix is another one and this step fails.",
     notice=r"The stated function and the one that is least for the printed objective are different "
-    r"curves, the more so the larger $\lambda$. As $\lambda\to0$ the first goes through the points.",
+    r"curves, for their size the more so the larger $\lambda$. As $\lambda\to0$ the first goes through the points.",
     explore={"penalty": (0.01, 0.02, 0.1, 0.5, 2.0)},
 )
 def kernel_ridge(
