@@ -371,7 +371,7 @@ def chance_of_a_word(width, samples, words):
     },
     says=r"With probability $1-\delta$ a classifier $f$ that a code of $r^q$ words meets within $\gamma$ has a word of "
     r"risk at most $\hat L_{2\gamma}(f)+\sqrt{(q\ln r+\ln\frac1\delta)/2m}$. With $\hat L_\gamma(f)$ this fails for "
-    r"every $m$ and every constant.",
+    r"large $m$, whatever the constant of the root.",
     needs="the code fixed before the data; here linear classifiers of the plane rounded to r angles",
     symbols={
         r"q,\ r": "a word has $q$ parameters of $r$ values each; here one of 64 angles",

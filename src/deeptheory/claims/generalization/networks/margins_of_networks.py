@@ -250,14 +250,16 @@ def trained(draw, images, labels, sample, *, width=64, widest=64, loss=0.05, wei
         "A5.25": ("bound by stable ranks", "test error"),
         "A5.24": "stable rank of the first layer",
     },
-    says="At equal loss on 200 digits random labels take twice the spectral complexity and norm bounds of true ones, "
-    "half the margins and a fifth more test error, or more. True labels take the stable rank of the first layer below "
-    "a sixth, random ones not.",
+    says="At equal loss on 200 digits random labels take at least twice the spectral complexity and norm bounds of "
+    "true ones, at most half the normalised margins, and 0.2 more test error. True labels take the first layer's "
+    "stable rank below a sixth of its start.",
     needs="equal architecture, start and loss; the median margin: the smallest one depends on where training stops",
     symbols={
         r"\text{spectral complexity}": r"$\prod\|A_i\|_2\,(\sum_i(\|A_i^\top\|_{2,1}/\|A_i\|_2)^{2/3})^{3/2}$",
         r"\text{normalised margin}": "the margin over the product of the spectral norms",
-        r"\text{all-layer margin}": "the least change of all layers together that alters the answer",
+        r"\text{all-layer margin}": (
+            "the least change of all layers together that alters the answer; its square falls to half or less"
+        ),
         r"\text{stable rank}": r"$\|A\|_F^2/\|A\|_2^2$",
     },
     why=r"Random labels of images that look alike differ, so the network has to tell them apart by steep changes: "

@@ -42,7 +42,7 @@ def answers(layers, inputs):
             "test error of random labels",
             "test error along the share",
             "steps along the share",
-            "loss after a few steps",
+            "training errors after a few steps",
         )
     },
     says=r"One architecture and one optimizer fit 100 digits without an error whether a share 0, 1/3, 2/3 or 1 of the "
@@ -112,7 +112,7 @@ def random_labels_are_fitted(key, *, trials: Trials = 28, width: Annotated[int, 
             along={"share": shares["share"][1:]},
             aside={"renamed": 0.875 - steps[0] / renamed},
         ),
-        "loss after a few steps": Trend(early[1:] - early[0], along={"share": shares["share"][1:]}),
+        "training errors after a few steps": Trend(early[1:] - early[0], along={"share": shares["share"][1:]}),
         "steps needed": Inequality(steps, float(MOST - 1), along=shares),
     }
 
@@ -140,7 +140,9 @@ def fitting_against_corruption(pieces):
     """Steps to fit, and training error, final and after twenty steps, against the share of random labels."""
     wrong = np.asarray(pieces["errors on the sample"].left)
     final = np.sum(wrong, axis=1) / (100 * wrong.shape[1])
-    above = np.concatenate([[0.0], np.mean(np.asarray(pieces["loss after a few steps"].differences), axis=1)])
+    above = np.concatenate(
+        [[0.0], np.mean(np.asarray(pieces["training errors after a few steps"].differences), axis=1)]
+    )
     errors = {"at the end": final, "after 20 steps, above that with true labels": above}
     marks = [kind(name, SHARES, each) for name, each in errors.items() for kind in (Line, Dots)]
     steps = seen("steps", SHARES, pieces["steps needed"].quantity)
@@ -180,8 +182,8 @@ def fitting_against_corruption(pieces):
     r"a positive diagonal. With each threshold a share $t$ into its gap the slopes obey $s'=(\Delta y/\Delta "
     r"z-ts)/(1-t)$. Signs are values like any other, so every pattern of signs is fitted and the Rademacher average "
     r"is as large as it can be.",
-    notice=r"The line goes through every label, bending once in every gap; between the points it swings far beyond the "
-    r"labels, since each bend has to correct the one before.",
+    notice=r"The line goes through every label, bending once in every gap; between the points it swings beyond the "
+    r"labels, since each bend has to correct the one before: the farther, the later in its gap the threshold stands.",
     explore={"place": (0.05, 0.2, 0.4, 0.5, 0.6)},
 )
 def networks_that_memorize(

@@ -307,7 +307,7 @@ def slight_lean(samples, lean=0.01):
     r"the mean, and what is known of independent examples one by one adds up to no more than what is known of all. "
     r"Copies of one example break the last step: each is told about in full, and all together are no more than one.",
     notice=r"Each random rule is two dots, its stability and the bound by single examples, both below the line. A rule "
-    r"that leans only slightly towards its sample, marked, comes up to the line: the chain is an equality there.",
+    r"that leans only slightly towards its sample, marked, comes up to the line: the chain is nearly an equality.",
     explore={"samples": (2, 3, 4)},
     full=dict(count=1000),
 )
