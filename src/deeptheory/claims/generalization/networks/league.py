@@ -214,9 +214,9 @@ def memorised_coins(evidence):
     return replace(evidence, bound=np.array([evidence.aside["one function"]]), along={})
 
 
-@league_of_bounds.control("bits as stored, dimension and norms say something", of="all others above 1")
-def others_say_something(evidence):
-    return replace(evidence, quantity=np.asarray(evidence.bound), bound=1.0)
+@league_of_bounds.control("all others above 10", of="all others above 1")
+def above_ten(evidence):
+    return replace(evidence, quantity=10.0)
 
 
 @league_of_bounds.control("a deviation without the half in the exponent", of="counting stored bits")
