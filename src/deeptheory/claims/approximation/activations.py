@@ -49,7 +49,7 @@ EXACT = {
     },
     why=r"Differentiate $\sigma(ax+b)$ by the weight: the $k$-th derivative at $a=0$ is $x^k\sigma^{(k)}(b)$. A "
     "difference quotient of step $h$ in the weight is a sum of $k+1$ units and equals that derivative at a point "
-    r"$kh/2$ away, on average. If every derivative vanished somewhere on each interval, $\sigma$ would be a "
+    r"$kh/2$ away, on average. If at every point of an interval some derivative vanished, $\sigma$ would be a "
     "polynomial there.",
     notice="Two, three and four units of tanh make a line, a parabola and a cubic; with a smaller step they would be "
     "nearer. On the right their errors: forward differences halve with the step, centred ones fall by four.",
@@ -153,7 +153,7 @@ def features(activation, width, x, rng):
     why="$(ax+b)^k$ is a polynomial of degree $k$ in $x$, and sums of such are too. Among these the nearest to "
     "$x^{k+1}$ leaves Chebyshev's polynomial $2^{-k}T_{k+1}$, which swings between its extremes $k+2$ times: nothing "
     "of degree $k$ can lower all of them. Non-linear is not enough; not a polynomial is what counts.",
-    notice="The error of quadratic units is the same with three or with twenty-four, and so it is for cubic ones. With "
+    notice="The error of quadratic units is the same with four or with twenty-four, and so it is for cubic ones. With "
     "tanh it goes on falling.",
 )
 def polynomial_activations(key, *, wide: Annotated[int, Interval(ge=8, le=40)] = 24):
@@ -212,7 +212,7 @@ def quadratic(evidence):
     return replace(evidence, quantity=evidence.aside["quadratic"])
 
 
-@polynomial_activations.control("the matrix alone, without the offsets of inner layers", of="layers without activation")
+@polynomial_activations.control("the matrix alone, without any offset", of="layers without activation")
 def no_offsets(evidence):
     return replace(evidence, left=evidence.left - evidence.aside["shift"])
 

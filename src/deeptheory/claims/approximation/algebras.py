@@ -138,8 +138,8 @@ TARGETS = [np.ones_like(X), np.ones_like(X), X, X**2]
     r"$\frac12$ stay $\frac12$ from $x$; lines stay $\frac18$ from $x^2$.",
     needs="each class keeps the other three hypotheses; distances by linear programs over 121 places",
     symbols={"x": "a number between 0 and 1"},
-    why="What all functions of a class have in common, their limits have too. Zero at all but a few places, zero at "
-    "one place, equal values at two places: the target has nothing of the kind, and misses by what it takes. Lines are "
+    why="Zero at all but a few places, zero at one place, equal values at two: every function of a class has such a "
+    "fault, the target has not, and they are apart by what it takes to mend it at one place. Lines are "
     r"no algebra, as $x\cdot x$ is none of them, and the best one leaves a Chebyshev polynomial of height $\frac18$.",
     notice="Larger and larger members of each class do not come nearer, while polynomials, which have all four "
     "properties, do so even at a kink.",

@@ -33,7 +33,7 @@ from deeptheory.networks.tent import tent_layers
     },
     says=r"The density of $N(0,\sigma^2I_d)$ has $\int\|\widehat{\nabla f}\|d\omega=2\pi "
     r"C_f=\frac{\sqrt2\,\Gamma((d+1)/2)}{\sigma\,\Gamma(d/2)}(2\pi\sigma^2)^{-d/2}\le\frac{\sqrt "
-    r"d}\sigma(2\pi\sigma^2)^{-d/2}$; $f(ax)$ has $C=aC_f$ in height one, a shift changes nothing, and $\|\nabla "
+    r"d}\sigma(2\pi\sigma^2)^{-d/2}$; $f(ax)$, as high as $f$, has $C=aC_f$, a shift changes nothing, and $\|\nabla "
     r"f\|\le2\pi C_f$.",
     needs="$f$ and its transform are integrable",
     explore={"scale": (0.25, 0.4, 0.6)},

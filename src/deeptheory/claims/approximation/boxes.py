@@ -140,7 +140,7 @@ def soft_boxes(dimension, wanted):
         r"\gamma": "the width of the soft edge",
         "l_j": "the sides of the box",
         "S": "a non-empty set of coordinates, those that lie in their margins",
-        r"\delta": r"the side of boxes on which $g$ changes by at most $\epsilon$",
+        r"\delta": r"the side of boxes on which $g$ is within $\epsilon$ of its value at the centre",
     },
     why="Each trapezoid is 1 along its side, so that their sum reaches $d$ on the box alone; less $d-1$ and cut off at "
     r"zero it is the box with a slope around it. In the margins of $|S|$ coordinates the slope is a corner of a "
@@ -286,17 +286,18 @@ def needed(how, f, dimension, wanted, points):
         ),
         "H1.7": ("boxes in two dimensions", "knots in one dimension", "knots in two dimensions"),
     },
-    says=r"To come within $\epsilon$ of a $\rho$-Lipschitz function of $d$ inputs, constants on boxes take about "
-    r"$(\rho/\epsilon)^d$ boxes; for a twice differentiable one, lines between the knots of a grid take "
-    r"$\epsilon^{-d/2}$ knots: smoothness halves the exponent, the dimension multiplies it.",
+    says=r"To come within $d\epsilon$ of a function of $d$ inputs with slopes up to $\rho$ along each, constants take "
+    r"about $(\rho/2\epsilon)^d$ boxes; for a twice differentiable one, lines between the knots of a grid take of "
+    r"order $\epsilon^{-d/2}$ knots: smoothness halves the exponent, the dimension multiplies it.",
     needs="measured for sums over coordinates, with ε a share of the range; other constructions may need fewer",
     symbols={
         r"\rho": "the largest slope along an input",
         r"\epsilon": "the largest error that is allowed, over $d$",
         "d": "the number of inputs",
     },
-    why=r"A box must be so small that the function changes by no more than $2\epsilon$ in it: its side is of order "
-    r"$\epsilon$, and $\epsilon^{-d}$ such boxes fill the cube. A straight line leaves a curve only by the square "
+    why=r"A box must be so small that each input changes the function by no more than $2\epsilon$ in it: its side is "
+    r"$2\epsilon/\rho$, and of order $\epsilon^{-d}$ such boxes fill the cube. A straight line leaves a curve only "
+    r"by the square "
     r"of its length, so that its pieces may be as long as $\sqrt\epsilon$.",
     notice=r"Lines of slope 1, 2 and 3 on the left: each further input costs another factor of $1/\epsilon$ in "
     "neurons. For the smooth function the slopes are half as large.",

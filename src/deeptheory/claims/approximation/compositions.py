@@ -117,7 +117,8 @@ Depths = Annotated[tuple[int, ...], Interval(ge=1, le=8), "increasing", MinLen(2
     says=r"Both kinds of network come as near as one likes, but at different prices. $x-\sum_{s\le n}\Delta^s(x)/4^s$, "
     "of $3n$ ReLUs in $n$ layers, is $4^{-n-1}$ from $x^2$ on $[0,1]$; one hidden layer of hinges takes $2^n+1$. The "
     r"iterate $\Delta^n$ itself takes $3n$ in depth and $2^n$ in one layer.",
-    needs="targets built for depth, the square and the sawtooth; hinges at equal distances",
+    needs="targets built for depth, the square and the sawtooth; for the square every layer is read by the output "
+    "directly; hinges at equal distances",
     symbols={r"\Delta^s": "the tent map applied $s$ times", "n": "the number of layers"},
     why="One hidden layer adds: each neuron bends the function once. A layer on top of others multiplies: it folds all "
     "bends there are so far. The parabola is its own half-size copy plus a tent, so that each further layer halves the "

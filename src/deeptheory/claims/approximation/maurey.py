@@ -58,7 +58,8 @@ def centred_cross(dimension):
     "Choose one vector after the other, each time the one that leaves the sum nearest to its aim: a random choice "
     r"adds $E\|V-X\|^2$ on average, the best one no more.",
     notice="Random draws follow the exact line $1/k$. The greedy choices lie below it for every $k$, and far below "
-    "for large ones: they mend what earlier choices missed. The bound is above by the length of the mean.",
+    "for large ones: they mend what earlier choices missed. The bound is above by the squared "
+    "length of the mean over $k$.",
 )
 def maurey_sampling(key, *, draws: Draws = (1, 3, 10, 100), trials: Trials = 6000):
     rng, keys = generator(key), jax.random.split(key, len(draws))
@@ -177,8 +178,8 @@ def sine_of_thresholds():
     },
     says=r"A signed measure $\mu=\mu_+-\mu_-$ is sampled by drawing a sign $s$ with probability "
     r"$\|\mu_s\|_1/\|\mu\|_1$, then $\omega$ from $\mu_s$: $s\|\mu\|_1g(\cdot,\omega)$ has mean $\int g\,d\mu$, and "
-    r"$k$ draws miss it by at most $\|\mu\|_1^2\sup\|g\|^2/k$. For $\sin2\pi x$ of thresholds $\|\mu\|_1=4$ and the "
-    "error is exactly $7.5/k$.",
+    r"$k$ draws miss it by at most $\|\mu\|_1^2\sup\|g\|^2/k$ in mean square. For $\sin2\pi x$ of thresholds "
+    r"$\|\mu\|_1=4$ and that error is exactly $7.5/k$.",
     needs="a nonzero measure of finite mass",
     full=dict(trials=40_000),
     symbols={

@@ -53,7 +53,7 @@ def worst(f, polynomial, x=X):
     why=r"$b_k^m(x)$ is the probability of $k$ heads in $m$ throws of a coin that shows head with probability $x$. So "
     r"$q_m(x)$ is the mean of $f$ at the share of heads, and that share is near $x$ by the law of large numbers. Where "
     r"it is within $\delta$ it costs $\epsilon/2$; how often it is farther away, Chebyshev's inequality bounds by the "
-    r"variance over $\delta^2$. At a kink the error is half the mean distance of heads from one half.",
+    r"variance over $\delta^2$. At the kink the error is the mean distance of the share of heads from one half.",
     notice="Left, the four basis polynomials of degree 3: at every place they add up to 1, and each is largest at its "
     r"$k/m$. Middle, Bernstein's polynomials round the kink off and approach it slowly. Right, the error there falls "
     r"like $m^{-1/2}$.",

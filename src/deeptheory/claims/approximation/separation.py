@@ -51,8 +51,8 @@ def over_slices(distance, dimension, radius):
         "X": r"a random point with the density $\varphi^2$",
     },
     why="The transform of a radial indicator is an integral over slices of the ball, which is Bessel's. That both "
-    r"ways of counting energy agree (Parseval) makes $\int\varphi^2$ the volume of the ball, so the unit ball of "
-    "frequencies would not give a density but in dimension where its volume happens to be one. Sums of squares of "
+    r"ways of counting energy agree (Parseval) makes $\int\varphi^2$ the volume of the ball. The unit ball of "
+    "frequencies gives a density in no dimension: its volume is never one. Sums of squares of "
     "neighbouring Bessel functions have derivatives that cancel but for one term, $nJ^2_{n/2}(z)/z$, the density of "
     "the length.",
     notice=r"In one dimension $\varphi$ is the sinc. In higher ones it stays near its top for longer and then falls "

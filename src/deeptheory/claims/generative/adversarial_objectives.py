@@ -26,7 +26,7 @@ OBJECTIVES = ("saturating", "non-saturating", "identity")
     says=r"$\max_DE_\mu f(D)+E_\nu f(1-D)$ is $\mathrm{KL}(\mu\|m)+\mathrm{KL}(\nu\|m)-\log4$ for $f=\log$, "
     r"$m=\frac{\mu+\nu}2$, and $1+\mathrm{TV}$ for the identity, $1+W_1$ over 1-Lipschitz $D$. A sample pulls on the "
     r"generator like $1/D$ if it ascends $\log D$, $1/(1-D)$ if it descends $\log(1-D)$.",
-    needs="laws on a finite set; a discriminator of any shape with values in [0, 1]",
+    needs="laws on a finite set, for $W_1$ of diameter at most one; a discriminator of any shape with values in [0, 1]",
     symbols={
         r"\mu, \nu": "the real and the synthetic law",
         "D": "the discriminator",

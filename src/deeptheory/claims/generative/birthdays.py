@@ -30,7 +30,7 @@ from deeptheory.lab.pictures import Curves, Dots, Level, Line
     why=r"The factors are at most $e^{-i/N}$, so that all draws differ with probability at most $e^{-s(s-1)/2N}$. At "
     r"$s=2\sqrt N$ the exponent is $2-1/\sqrt N$, above one for every $N>1$.",
     notice="The exact chance comes down to its limit from above and stays well above the line that is promised. At "
-    "one root of the number, as with faces one has seen, fewer than two in five find a double.",
+    "one root of the number, once that is large, about two in five find a double; for few values rounding up decides.",
 )
 def birthday_paradox():
     sizes = np.array([1, 2, 3, 4, 9, 10, 25, 100, 365, 1000, 10_000, 10**6])

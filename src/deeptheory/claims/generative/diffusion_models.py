@@ -55,7 +55,7 @@ def two_clouds():
         "x_t": "the point after $t$ steps",
         r"\alpha_t": "the share of variance that a step keeps",
         r"\bar\alpha_t": "the product of the first $t+1$ of them",
-        "z_t": "fresh standard normal noise",
+        "z_t, z": "standard normal noise, fresh in every step, and that of all steps together",
     },
     why="A sum of independent Gaussians is Gaussian with the sum of the variances. If before a step the noise has "
     r"variance $1-\bar\alpha$, after it has $\alpha(1-\bar\alpha)+1-\alpha=1-\alpha\bar\alpha$. What is left of the "

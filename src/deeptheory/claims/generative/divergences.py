@@ -32,8 +32,8 @@ KINDS = tuple(GENERATORS)
     why=r"By Jensen $E_Qf(p/q)\ge f(E_Qp/q)=f(1)$, and the same step inside each group of merged outcomes says that "
     r"merging loses. Since $f(t)=\sup_y(ty-f^*(y))$, replacing $f(p/q)$ by the line of slope $T$ at every outcome "
     r"bounds it from below, and the tangent does not lose.",
-    notice="Each curve vanishes where the two laws agree and nowhere else. Total variation alone has a corner there, "
-    "and the logarithmic ones leave the panel where one law forgets an outcome.",
+    notice="Each curve vanishes where the two laws agree and nowhere else. Total variation alone has a corner there. "
+    "Relative entropy and chi square leave the panel where the loaded coin forgets a side; the others stay bounded.",
 )
 def divergences_and_their_critics(key, *, laws: Count = 200):
     draw = generator(key)

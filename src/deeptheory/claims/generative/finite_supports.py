@@ -59,7 +59,7 @@ def awake(draw, dimension, fresh, units):
     "The net has memorised the sample: what it tells is not a difference of laws.",
     notice="Inner products of a sample point with itself and with others lie far to either side of the threshold, "
     "though all points come from one law. With $0.95\\|x_i\\|^2$ for $d/2$ a fresh point wakes "
-    "$d^3P(T_d>0.95\\sqrt d)$ units, Student's law of $d$ degrees: three in 16 dimensions, a millionth in 72.",
+    "$d^3P(T_d>0.95\\sqrt d)$ units, Student's law of $d$ degrees: three in 16 dimensions, two millionths in 72.",
 )
 def one_law_told_apart(
     key,

@@ -50,7 +50,8 @@ def trajectories(shift, weights, mean, rates):
     },
     why="Each coordinate is a game of two numbers with payoff $-s\\,uw$, whose gradients turn the plane without "
     "shrinking it: a step along a tangent of a circle ends outside. Moving one player after the other makes the map "
-    "preserve area, hence ellipses. A gradient taken ahead points inward, and a competitive step solves for both "
+    "preserve area, hence ellipses while $a<2$. A gradient taken ahead points inward, and a competitive step solves "
+    "both "
     "moves at once, which is an implicit step and contracts at every rate.",
     notice="The payoff swings up and down and never improves for long. Simultaneous steps spiral out, alternating "
     "steps run round an ellipse, the three that anticipate the opponent spiral in.",
@@ -193,7 +194,7 @@ def network_paths(made, judged, rate):
 @claim(
     items={"A16.21": ("parameters near the equilibrium", "distance after 150 rounds from afar")},
     says=r"A generator $\theta_1+\theta_2z$ against $\tanh(w_1x+w_2x^2)$ on Gaussian data: near equilibrium every rule "
-    r"of play turns singular directions of $\partial E\phi/\partial\theta$ like $xy$ at rate $\eta s$. Competitive "
+    r"of play turns singular directions of $\partial E\phi/\partial\theta$ like $uv$ at rate $\eta s$. Competitive "
     "steps reach it from afar, simultaneous ones leave.",
     needs="the identity as measuring function, expectations by quadrature; near: a start 10⁻⁸ away; afar: three starts "
     "0.4 to 0.7 away, η = 0.4",
@@ -203,10 +204,13 @@ def network_paths(made, judged, rate):
         r"\phi": "$(x,x^2)$, what the discriminator sees of a point",
         r"\eta": "the learning rate",
         "s": "a singular value of the derivative of the mean features by the parameters of the generator",
+        "uv": "the payoff of a bilinear game of one number a player: the deviations along a pair of singular "
+        "directions",
     },
     why="Where the generator makes the data's law and the discriminator is silent, both gradients vanish and so do the "
     "second derivatives of each player alone: what is left is the product of the two deviations, a bilinear game. Its "
-    "matrix is $((1,0),(2m,2\\sigma))$ by hand. That competitive steps settle is no property of the payoff, which has "
+    "matrix is $((1,0),(2m,2\\sigma))$ by hand, for data of mean $m$ and deviation $\\sigma$. That competitive "
+    "steps settle is no property of the payoff, which has "
     "nothing to hold a player still, but of how the players move.",
     notice="From one start, simultaneous steps wind outward until the discriminator saturates; competitive ones wind "
     "inward and stay. The payoff is the same. They need not always: at half the rate the same start is lost.",
@@ -354,7 +358,7 @@ def one_value(evidence):
     return replace(evidence, right=np.ones_like(evidence.right))
 
 
-@games_without_equilibrium.control("a pair of moves for each mode", of="pairs of moves that settle it")
+@games_without_equilibrium.control("one pair of moves in every game", of="pairs of moves that settle it")
 def settled_by_modes(evidence):
     return replace(evidence, right=np.ones_like(evidence.right))
 

@@ -35,7 +35,7 @@ from deeptheory.lab.pictures import Curves, Dots, Images, Level, Line, Row, seen
     says=r"A Gaussian with $p=d(d+3)/2$ parameters fitted to $n$ Gaussian points has training less held-out log "
     r"likelihood $p/(n-d-2)$ on average, and $n\,\mathrm{KL}(P\|Q)\to p/2$. Whatever $P$ is, maximum likelihood tends "
     r"to the least $\mathrm{KL}(P\|Q)$, not $\mathrm{KL}(Q\|P)$.",
-    needs="Gaussian points for the two means; for the minimiser a mixture of two Gaussians on the line",
+    needs="Gaussian points and $n>d+2$ for the two means; for the minimiser a mixture of two Gaussians on the line",
     symbols={
         "p": "the number of parameters of the fit",
         "d": "the dimension",
@@ -169,8 +169,15 @@ def gap_by_points(pieces, settings):
     says=r"The isotropic Gaussian of highest likelihood has $\sigma^2=\frac1{md}\sum_i|x_i-\mu|^2$. Fitted to "
     "handwritten digits it has nearly the same likelihood on fresh ones, and yet a second Gaussian tells its samples "
     "from digits almost always.",
-    needs="2,000 digits of 7 × 7 pixels to fit, 1,000 others to test; the judge is a Gaussian with all covariances",
-    symbols={"m": "the number of digits", "d": "the number of pixels", r"\mu": "the mean image"},
+    needs="2,000 digits of 7 × 7 pixels with noise of 0.05 to fit, 1,000 others to test; the judge is a Gaussian with "
+    "all covariances",
+    symbols={
+        "m": "the number of digits",
+        "d": "the number of pixels",
+        "x_i": "a digit",
+        r"\mu": "the mean image",
+        r"\sigma^2": "the variance of every pixel in the fit",
+    },
     why="With $d+1$ parameters and thousands of points there is nothing to overfit, so training and held-out "
     "likelihood agree, whatever the law of the data. That the model is wrong shows in how large the likelihood could "
     "be, not in how well it transfers. The variance is an average over points and pixels because each of the $md$ "

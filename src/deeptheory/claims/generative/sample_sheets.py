@@ -73,9 +73,10 @@ def autoencoders_blur_where_flows_do_not(key):
 
 
 @autoencoders_blur_where_flows_do_not.control(
-    "a flow that gives a quarter of each pixel to its neighbours", of="sharpness of data, flow and autoencoder"
+    "digits that give a quarter of each pixel to its neighbours, for the flow",
+    of="sharpness of data, flow and autoencoder",
 )
-def blurring_flow(evidence):
+def blurred_digits(evidence):
     # The sheets are flow, means, digits, and digits blurred.
     _, means, digits, blurred = evidence.aside["sharpness"]
     links = evidence.links | {"the flow nearer than they": (abs(blurred - digits), abs(means - digits))}

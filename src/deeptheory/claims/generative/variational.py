@@ -177,11 +177,13 @@ def staircase(pieces):
     },
     says=r"For the decoder $x=Wz+\sigma\varepsilon$ the best encoder $N(\mu_x,vI)$ falls short of $\log p(x)$ by "
     r"$\frac d2\log\frac{\mathrm{AM}}{\mathrm{GM}}$ of the eigenvalues of $I+W^\top W/\sigma^2$: nothing if and only "
-    r"if $W^\top W\propto I$. The terms of (14.12) average to the bound less $\frac n2\log2\pi$.",
+    r"if $W^\top W\propto I$. The terms of (14.12) average to the bound plus $\frac n2\log2\pi$.",
     needs="prior N(0, I); decoder linear with known noise",
     symbols={
         "W": "the decoder's matrix, from $d$ hidden to $n$ seen numbers",
-        r"\sigma": "the noise of the decoder",
+        r"z, \varepsilon": "the hidden numbers and the noise, standard normal",
+        r"\sigma": "the deviation of the decoder's noise",
+        r"\mu_x": "the encoder's mean, free for each $x$",
         "v": "the encoder's variance, one number",
         r"\mathrm{AM}, \mathrm{GM}": "arithmetic and geometric mean",
     },
