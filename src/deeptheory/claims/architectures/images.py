@@ -37,7 +37,8 @@ def by_hand(x, kernels, bias, stride, padding):
         "L10.10": ("sizes in the figures", "sizes of all small layers"),
     },
     says=r"A layer of filters has $Y[i,j,m]=\sum_{c,u,v}X[is+u-p,js+v-p,c]\,K^{(m)}[H-1-u,W-1-v,c]+b^{(m)}$, and "
-    r"along each axis $\lfloor(N+2p-F)/s\rfloor+1$ outputs: 9 give 7, with stride 3 give 3, with padding 1 give 9.",
+    r"along each axis $\lfloor(N+2p-F)/s\rfloor+1$ outputs: for $F=3$ 9 give 7, with stride 3 give 3, with padding "
+    r"1 give 9.",
     needs="zeros outside the image",
     symbols={
         "X,Y": "input and output, with rows, columns and channels",
@@ -146,9 +147,9 @@ def staircases(pieces):
     },
     why=r"Neighbouring places of layer $l-1$ look at inputs that are $\prod_{k<l}s_k$ apart, so a window of $F_l$ of "
     r"them adds $F_l-1$ such distances to what one of them sees. Strides multiply, windows only add: without strides "
-    r"the field grows like the depth, with them like $2^l$.",
-    notice="The places with a gradient, on a dark ground, fill a square that grows with depth; with strides it more "
-    "than doubles from layer to layer.",
+    r"the field grows like the depth, with strides of 2 like $2^l$.",
+    notice="The places with a gradient, on a dark ground, fill a square that grows with depth: in four layers from "
+    "side 3 to side 9 without strides, and to side 27 with three of them.",
 )
 def receptive_fields_grow_with_depth(key):
     rng = generator(key)

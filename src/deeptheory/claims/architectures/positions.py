@@ -43,8 +43,9 @@ def frequencies(width, step=2):
     r"have the cosine of their angle as product, and going on by $k$ turns it by $k\omega_i$, wherever it was. A "
     "layer of attention without positions is equivariant: permuted tokens give permuted outputs (the text says "
     "invariant). An encoding stays where it is when tokens change places, and so tells their order.",
-    notice=r"The product with a shifted position over the shift: highest at zero, lower with distance and never "
-    r"periodic. Were the exponent $i/d$ in the place of $2i/d$, half of the frequencies would be missing.",
+    notice=r"The product with a shifted position over the shift: highest at zero, lower on the whole with distance, "
+    r"though not step by step, and never periodic. Were the exponent $i/d$ in the place of $2i/d$, half of the "
+    r"frequencies would be missing.",
     explore={"width": (8, 16, 32, 64, 128)},
 )
 def encodings_turn_with_position(key, *, width: Annotated[int, Interval(ge=4, le=256)] = 32):

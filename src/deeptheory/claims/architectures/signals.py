@@ -149,7 +149,7 @@ def shapes(pieces):
     says=r"$(f*h)[u]=\sum_tf[t]h[u-t]$ is the product of $f$ with a Toeplitz matrix, entry $h[i-j]$; the circular one "
     r"has the DFT of $h$ as eigenvalues, so with zeros appended $f*h=\mathcal F^{-1}\{\mathcal Ff\cdot\mathcal Fh\}$. "
     r"$(h\star f)[u]=\sum_th[t]f[u+t]$ is $\bar h*f$. As a layer it has $K$ free weights in place of $D(D-K+1)$.",
-    needs="both sequences padded with zeros to n + k − 1 entries before the transforms",
+    needs="both sequences padded with zeros to $D+K-1$ entries before the transforms",
     symbols={
         "f,h": "a signal of $D$ entries and a kernel of $K$ taps",
         r"\mathcal F": "the discrete Fourier transform",
@@ -208,8 +208,8 @@ def convolution_is_a_matrix_product(key):
     }
 
 
-@convolution_is_a_matrix_product.control("entry depends on i + j", of="Toeplitz product")
-def hankel(evidence):
+@convolution_is_a_matrix_product.control("entry h[j − i], the kernel reversed", of="Toeplitz product")
+def other_diagonals(evidence):
     return replace(evidence, right=evidence.aside["reversed"])
 
 
@@ -251,8 +251,8 @@ def ends(pieces):
     r"$\cos\pi\nu$ and a variance $\frac14$. By the local central limit theorem many tosses are a Gaussian. The first "
     r"correction in skewness is missing by symmetry, so the error relative to the peak is of order $1/k$, and the peak "
     r"itself is of order $k^{-1/2}$.",
-    notice="After four applications the bars can hardly be told from the bell. The alternating wave, the finest there "
-    "is, is removed at once; a box of the same width would let it pass.",
+    notice="After four applications the dots can hardly be told from the bell. The alternating wave, the finest there "
+    "is, is removed at once; a box of the same width would leave a fifth of it.",
 )
 def binomial_filter_becomes_gaussian():
     h = binomial_filter(4)

@@ -44,7 +44,7 @@ def recognizer(draw):
     says=r"For $f(x)=w\cdot x+c$ the Shapley values of the coordinates, the integrated gradients and gradient times "
     r"$x-b$ are all $w_i(x_i-b_i)$. Both of the first add up to $f(x)-f(b)$ for any $f$, yet share $x_1^px_2^q$ "
     "differently: in halves, and as $p$ to $q$.",
-    needs="features set to the baseline b when absent",
+    needs="features set to the baseline b when absent; a smooth f for the integrals; b = 0 for the product",
     symbols={
         "f": "the answer of the model",
         "x, b": "the input and the baseline that stands for absence",

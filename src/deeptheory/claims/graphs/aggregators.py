@@ -34,7 +34,7 @@ def aggregated(aggregate, sets):
     says=r"Of the multisets of $1$ to $s$ of $c$ colours sums tell all $\binom{s+c}{c}-1$ apart, means those without a "
     r"common factor, $\sum_d\mu(d)\big(\binom{\lfloor s/d\rfloor+c}{c}-1\big)$ of them, and maxima sets only, "
     r"$\sum_{j\le s}\binom cj$.",
-    needs="colours are sent as unit vectors; all multisets with up to six members of up to four colours",
+    needs="colours are sent as unit vectors; all multisets with up to six members of three colours",
     symbols={
         "s": "the largest number of neighbours",
         "c": "the number of colours that a neighbour may have",

@@ -44,7 +44,8 @@ def can_lose(wins):
         "r_1,r_2": "the rewards of the two answers",
     },
     why="The odds are the exponential of a difference, and differences add. The likelihood is a product of logistic "
-    "factors, convex after the logarithm. If a group never loses, raising its rewards together raises every factor "
+    "factors, and minus its logarithm is convex. If a group never loses, raising its rewards together raises every "
+    "factor "
     "between it and the others; if each can lose, the loss grows in every direction but the common shift.",
     notice="The loss along the direction that lifts one answer: with a single loss of that answer it has a minimum, "
     "without it falls for ever.",

@@ -37,7 +37,7 @@ Depths = Annotated[tuple[int, ...], Interval(ge=1, le=12)]
     },
     says=r"The tent map iterated $n$ times is a network of $3n$ ReLUs in $2n$ layers with exactly $2^n$ pieces on "
     r"$[0,1]$, equal to $1-|1-2\,\mathrm{frac}(2^{n-1}x)|$; one hidden layer needs $2^n$ ReLUs to equal it, and with "
-    r"$2n$ it stays a fixed distance away.",
+    r"$2n$ it stays a fixed distance away for $n\ge6$.",
     needs="the third ReLU only where the line beyond [0, 1] matters",
     full=dict(iterates=(1, 2, 3, 6, 8, 10)),
     symbols={

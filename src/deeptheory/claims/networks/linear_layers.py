@@ -177,8 +177,9 @@ def drawn_ranks(rng):
     "m can take care of m of them; the largest are the best choice. What comes out of a code of m numbers has rank m "
     "at most, and projecting on the first m singular vectors is linear, so it reaches the bound. All other "
     "critical points of the loss choose other directions and are saddles, which descent leaves.",
-    notice="The loss of the trained pair lies on the tail sum of the squared singular values, for every width of the "
-    "code. Right: one autoencoder on its way there, from a plateau near one saddle to the next and to the bound.",
+    notice="The loss of the trained pair lies on the tail sum of the squared singular values, over twice the number of "
+    "points, for every width of the code. Right: one autoencoder on its way there, from a plateau near one saddle "
+    "to the next and to the bound.",
 )
 def linear_autoencoder_and_svd(key, *, examples: Annotated[int, Interval(ge=10, le=200)] = 30):
     rng = generator(key)

@@ -115,18 +115,21 @@ def numbers_that_matter(rng, n, prime):
             "one transformer eliminates at every size",
         )
     },
-    says=r"$n$ linear equations modulo a prime are solved by a chain of $n(5n-1)(n+2)/6$ steps, each a rule for at "
-    r"most three earlier numbers, $n(n+5)/2+1$ deep. One transformer writes it at every $n$. An answer depends on all "
+    says=r"$n$ linear equations modulo a prime $p$ are solved by a chain of $n(5n-1)(n+2)/6$ steps, each a rule for at "
+    r"most three earlier numbers, $n(n+5)/2+1$ deep if $n>1$. One transformer writes it at every $n$. An answer "
+    r"depends on all "
     r"$n(n+1)$ given numbers; $D$ steps deep reach $3^D$.",
     needs="matrices with an inverse; the places that a token reads come with its position, and attention is as sharp "
     "as the longest chain needs. That fixed depth does not suffice with unbounded fan-in is not proved, here or "
     "elsewhere",
     symbols={
         r"n": "the number of equations, and of unknowns",
+        r"p": "the prime",
         r"D": "how many steps stand on top of each other",
     },
-    why=r"A column takes $(n-1)$ shares and as many rows to be taken away, an inverse, and $m^2-1$ numbers to fill up "
-    r"a pivot that may be zero, where $m$ rows are left; summed over $m=1,\dots,n$ that is the count. No rule needs "
+    why=r"Where $m$ rows are left, a column takes $m^2-1$ numbers to fill up a pivot that may be zero, an inverse, "
+    r"$n-1$ shares and $m(n-1)$ numbers to take them away from; summed over $m=1,\dots,n$, with a product for each "
+    r"unknown at the end, that is the count. No rule needs "
     r"more than three numbers, so a table of $p^3$ entries, the hidden layer of the network, does for every $n$. At "
     r"once, in a depth that does not grow with $n$, steps of bounded size cannot even read the question.",
     notice=r"The chain grows like $n^3$ and its depth like $n^2$. Below lies the least depth at which an answer "

@@ -66,8 +66,8 @@ def separately(letters, steps, examples):
     why="Every step must be right, so chances multiply, and a chain of many steps needs very reliable ones. What it "
     "gains is that steps recur: a question never seen is answered if each of its steps has been seen, each in some "
     "other question. Inclusion and exclusion over the steps that no example has shown counts how often.",
-    notice="Answers learnt by steps reach all questions after some tens of examples, where direct ones need as many as "
-    "there are questions. Taking the steps for independent is nearly right, and not quite.",
+    notice="Answers learnt by steps reach all questions after some tens of examples, where direct ones need several "
+    "times as many as there are questions. Taking the steps for independent is nearly right, and not quite.",
     explore={"steps": (2, 3, 4, 5)},
 )
 def skills_save_examples(*, steps: Annotated[int, Interval(ge=2, le=6)] = 4):

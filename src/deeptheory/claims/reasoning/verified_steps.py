@@ -73,8 +73,9 @@ def by_enumeration(step, misses, alarms, steps, tries):
     },
     says=r"A verifier that reads each equation passes all right answers and finds every changed result. Trying each of "
     r"$k$ steps $n$ times gives $(1-(1-p)^n)^k$, the best of $n$ chains $1-(1-p^k)^n$. Multiplying any two numbers is "
-    "as right as multiplications are common.",
-    needs="independent steps and tries; all problems of five stories with numbers up to six, shortcuts on three",
+    "as right as multiplications are common, but for 2 and 2.",
+    needs="independent steps and tries, for the two formulas a verifier that never errs; all problems of five "
+    "stories with numbers up to six, shortcuts on three",
     symbols={
         "k": "the number of steps of a chain",
         "n": "the number of tries for a step, or of whole chains",
@@ -83,7 +84,8 @@ def by_enumeration(step, misses, alarms, steps, tries):
     why="An equation is checked by computing it, and a number by looking whether it was given or found before; a step "
     "that follows from a wrong one is right by itself, so the first fault is named. A verifier lets one try a step "
     r"again before the next, so that the chance of a failure is paid once for each step; a whole chain is right with "
-    r"chance $p^k$, and many tries are wasted. Of pairs of whole numbers only 2 and 2 have the same sum and product.",
+    r"chance $p^k$, and many tries are wasted. Of pairs of positive whole numbers only 2 and 2 have the same sum "
+    r"and product.",
     notice="On the left, for equally many written steps, checking each is worth far more than checking chains at the "
     "end. On the right a reader who multiplies is as good as questions allow, and falls with them; steps do not care.",
 )
