@@ -147,7 +147,7 @@ def features(activation, width, x, rng):
     needs="at least k + 1 units in general position, so that they span all of degree k",
     symbols={
         "k": "the degree of the activation",
-        "W_i": "the matrix of layer $i$, the first first",
+        "W_i": "the matrix of layer $i$ of $L$, the first first",
         "b_i": "its offsets",
     },
     why="$(ax+b)^k$ is a polynomial of degree $k$ in $x$, and sums of such are too. Among these the nearest to "

@@ -55,8 +55,8 @@ def random_layers(draw, widths):
     r"$(2m/L)^L$. Its logarithm $L\log(2m/L)$ has derivative $\log(2m/L)-1$, zero at $L=2m/e$: layers of 1.36 nodes. "
     "Bounds are no networks: ones so narrow are hard to train, and random ones have far fewer pieces.",
     notice="The bound rises steeply with the depth up to $2m/e$ and falls after. Random networks with the same nodes "
-    "do not follow it: their pieces hardly depend on the depth and vanish in the deepest ones, where a layer of one "
-    "or two nodes often lets nothing pass. Tents, three nodes a layer, show that depth can pay.",
+    "do not follow it: their pieces become fewer with the depth, down to one in the deepest, where a layer of one "
+    "node often lets nothing pass. Tents, three nodes a layer, show that depth can pay.",
 )
 def depth_of_the_largest_piece_bound(key, *, nodes: Annotated[int, Interval(ge=6, le=24)] = 12):
     draw = generator(key)

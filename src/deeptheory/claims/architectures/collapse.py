@@ -56,7 +56,7 @@ def apart(tokens):
     "themselves: a cube. Stacked, cubes of cubes fall doubly exponentially (Dong, Cordonnier and Loukas 2021). A skip "
     r"carries the differences past it, and then $\alpha_1$ enters them only through the common point.",
     notice="Without skips the spread of the tokens falls the faster the smaller it is: three layers take it below "
-    r"$10^{-7}$, and what the fourth leaves is rounding and not drawn. With skips it stays.",
+    r"$10^{-7}$, and what the fourth leaves is rounding and not drawn. With skips it even grows.",
 )
 def attention_cubes_small_differences(key):
     draw = generator(key)

@@ -54,6 +54,7 @@ def log_normal(x, mean, covariance):
     symbols={
         "x": "what is seen",
         "h": "what is hidden",
+        "p": "the model's law of both",
         "q": "any law of the hidden variable",
         "H": "the entropy",
         r"\Lambda": "the precision matrix of a Gaussian posterior",
@@ -277,6 +278,7 @@ def gap_by_ratio(pieces, settings):
     r"fixed has gradient zero. For $f=z^2$ their variances are $4s^2$ and $\varphi^4/s^2+14\varphi^2+15s^2$.",
     needs="means over the noise by Gauss–Hermite quadrature, exact for the polynomials used",
     symbols={
+        "f, z": "a function, and the number that is sampled",
         r"\varphi": "the mean of the law that is sampled",
         "s": "its standard deviation",
         r"\varepsilon": "standard normal noise that no parameter enters",

@@ -48,6 +48,7 @@ def moved_gradient(graph, leaves, vector, step):
     needs="messages of a fixed number of steps; values on a random network that skips layers, sizes on perceptrons of "
     "growing width",
     symbols={
+        "f": "the output of the graph",
         "V, E": "the number of nodes and of edges; the size of a graph is $V+E$",
         "z_1, …, z_m": "the leaves: inputs and weights",
         "v": "a vector with an entry for each leaf",

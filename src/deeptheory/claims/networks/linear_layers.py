@@ -34,7 +34,7 @@ WEIGHTS = np.linspace(-1, 2, 7)
         "A, c": "the weights of the layer and its offsets",
         r"\alpha, \beta": "any two numbers",
         "e_i": "the unit vectors",
-        "W_l": "the matrix of the $l$-th layer",
+        "W_l": "the matrix of the $l$-th of $L$ layers",
     },
     why="The linear part superposes, so only the offset is left over: once from the left side, α and β times from the "
     "right. Without an offset superposition holds, and a map that keeps sums and multiples keeps them when another "

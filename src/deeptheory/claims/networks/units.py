@@ -182,6 +182,7 @@ def derivatives(pieces):
         r"p, \theta_i": "the softmax of the logits $x^\\top\\theta_i$, and the weights of class $i$",
         "y": "the label, one-hot, 0 or 1, or a number",
         "z": "the logit, what the sigmoid sees",
+        r"\sigma": "the sigmoid, of $z$ or of the sum $w_j^\\top x$ of a unit",
         r"f, \beta_j, w_j": "the perceptron, its outer weights, and the inner weights of unit $j$",
     },
     why="The logarithm undoes the exponential: the loss is the log of a sum of exponentials less the logit of the "
