@@ -165,7 +165,7 @@ def distance_to_tent(iterates, layers):
     r"$p=2^{L^2}$ pieces it can serve only half of the triangles, and the area of the others is at least $\frac1{32}$ "
     "in all.",
     notice="On the left a network as large as the theorem allows, trained from many starts on the sixth iterate, for "
-    "as many steps as the slider says: it finds little better than a line through the middle. On the right its "
+    "as many steps as the slider says: it finds nothing better than a line through the middle. On the right its "
     "distance, and those of networks that follow the first teeth exactly, lie well above what is certified for so "
     "many pieces; the certificate vanishes when there are half as many pieces as teeth have sides.",
 )

@@ -195,7 +195,8 @@ def zigzag(pieces):
     r"at most doubles them. One layer after the other gives $2^i\prod m_j$. The product is largest when all layers "
     "are equally wide, so with $m$ nodes in $L$ layers it is at most $(2m/L)^L$: polynomial in the number of nodes "
     "for fixed depth, exponential in the depth.",
-    notice="Random networks have far fewer pieces than their bound, at any depth; they hardly profit from depth. "
+    notice="Random networks of one layer have half as many pieces as their bound, deeper ones far fewer, and fewer for "
+    "their units: they do not profit from depth. "
     "Tents do: with three units a layer they double their pieces in each, and leave the line $m+1$ that no network of "
     "one layer can pass.",
 )
@@ -258,7 +259,7 @@ def pieces_by_units(pieces):
     """Pieces of every network by its units: random ones of several depths, tents, and the bounds for each depth."""
     found = pieces["pieces of the output"]
     units, layers, count = found.along["units"], found.aside["layers"], found.quantity
-    drawn, m = len(count) - 6, np.arange(1, 33)
+    drawn, m = len(count) - 7, np.arange(1, 33)  # then six tents and a single unit
     marks = []
     for depth in (1, 2, 4):
         name = f"{depth} layer{'s' if depth > 1 else ''}"
@@ -266,7 +267,7 @@ def pieces_by_units(pieces):
         marks += [Dots(name, units[:drawn][own], count[:drawn][own])]
         marks += [Line(name, m[m >= depth], (2 * m[m >= depth] / depth) ** depth)]
     marks += [
-        Dots("tents, 3 units a layer", units[drawn:], count[drawn:]),
+        Dots("tents, 3 units a layer", units[drawn:-1], count[drawn:-1]),
         Line("m + 1", m, m + 1, rival="whatever the depth"),
     ]
     return Curves(marks, x="ReLU units m", y="affine pieces", log="y", ys=(1, 1e4))
