@@ -113,7 +113,8 @@ def least_depth(bits):
     "a chain of thought, and the same small rule gives every token. The chain may be as deep as it is long. At once a "
     r"circuit of gates with two inputs and depth $D$ depends on at most $2^D$ bits, and parity depends on all.",
     notice="The chain for an expression read from left to right is as deep as it has operations, a tree of pairs only "
-    "logarithmically. The tables of dynamic programming lie between: deep, with steps of fixed size.",
+    "logarithmically. The tables of dynamic programming are deeper still, $n$ and $2n$ levels, with steps of fixed "
+    "size.",
 )
 def chains_are_deep_circuits(key):
     rng = generator(key)
