@@ -286,9 +286,9 @@ def needed(how, f, dimension, wanted, points):
         ),
         "H1.7": ("boxes in two dimensions", "knots in one dimension", "knots in two dimensions"),
     },
-    says=r"To come within $d\epsilon$ of a function of $d$ inputs with slopes up to $\rho$ along each, constants take "
-    r"about $(\rho/2\epsilon)^d$ boxes; for a twice differentiable one, lines between the knots of a grid take of "
-    r"order $\epsilon^{-d/2}$ knots: smoothness halves the exponent, the dimension multiplies it.",
+    says=r"To come within $d\epsilon$ of a function of $d$ inputs with slopes up to $\rho$, constants take about "
+    r"$(\rho/2\epsilon)^d$ boxes; for a twice differentiable one, lines between knots of a grid take of order "
+    r"$\epsilon^{-d/2}$ knots: smoothness halves the exponent, the dimension multiplies it.",
     needs="measured for sums over coordinates, with ε a share of the range; other constructions may need fewer",
     symbols={
         r"\rho": "the largest slope along an input",

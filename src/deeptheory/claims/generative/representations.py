@@ -34,9 +34,9 @@ DIMENSION, POINTS = 20, 2000
         "A17.1": ("few labels suffice on a good representation", "what a probe can reach"),
         "A17.4": ("both pretexts generalise", "one of them serves the label"),
     },
-    says="Reconstruction and agreement of two views do as well on fresh data as on the training data; but a linear "
-    "probe for the label finds nothing in the first code and nearly everything in the second, and given eight labels "
-    "it is right more often there than on the raw points.",
+    says="Reconstruction and agreement of two views do as well on fresh data as on training data; but a linear probe "
+    "for the label finds nothing in the first code and nearly everything in the second, where eight labels teach it "
+    "more than on the raw points.",
     needs="20 coordinates: the label moves the first, with deviation $\\sqrt{1/5}$, a style of deviation 5 the second, "
     "noise the rest; views share the label and nothing else",
     full=dict(trials=100),

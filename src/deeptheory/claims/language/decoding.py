@@ -117,10 +117,9 @@ def kept(law, size):
         ),
         "A15.17": "a fork",
     },
-    says=r"Top-$k$ rescales the $k$ likeliest words by $1/p_k$, a nucleus the fewest above $p$; with temperature "
-    r"surprise grows at the rate $\mathrm{Var}_T(\log q)/T^2$. Greedy text surprises a flat model less than human "
-    r"text does, "
-    "sampled more; a counted one as its corpus does. Greedy is not best.",
+    says=r"Top-$k$ rescales the $k$ likeliest words by $1/p_k$, a nucleus the fewest above $p$; by temperature "
+    r"surprise has slope $\mathrm{Var}_T(\log q)/T^2$. Greedy text surprises a flat model less than human "
+    "text does, sampled more; a counted one as its corpus does. Greedy is not best.",
     needs="perplexities for Markov sources and models mixed with the even law, or counted in 4,000 words with half a "
     "word added; exact for texts of 200 words",
     scale="printed: a network of 50,257 tokens; here: chains of 40 words, $k$ in proportion",

@@ -115,10 +115,9 @@ def numbers_that_matter(rng, n, prime):
             "one transformer eliminates at every size",
         )
     },
-    says=r"$n$ linear equations modulo a prime $p$ are solved by a chain of $n(5n-1)(n+2)/6$ steps, each a rule for at "
-    r"most three earlier numbers, $n(n+5)/2+1$ deep if $n>1$. One transformer writes it at every $n$. An answer "
-    r"depends on all "
-    r"$n(n+1)$ given numbers; $D$ steps deep reach $3^D$.",
+    says=r"$n$ linear equations modulo a prime $p$ are solved in $n(5n-1)(n+2)/6$ steps, each a rule for at "
+    r"most three earlier numbers, $n(n+5)/2+1$ deep if $n>1$. One transformer writes them at every $n$. Answers "
+    r"depend on all $n(n+1)$ given numbers; $D$ steps deep reach $3^D$.",
     needs="matrices with an inverse; the places that a token reads come with its position, and attention is as sharp "
     "as the longest chain needs. That fixed depth does not suffice with unbounded fan-in is not proved, here or "
     "elsewhere",

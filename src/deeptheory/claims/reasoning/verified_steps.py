@@ -71,9 +71,9 @@ def by_enumeration(step, misses, alarms, steps, tries):
         "H14.6": ("injected errors that are found", "right answers that are passed", "chances with a verifier"),
         "H14.7": ("a reader of numbers only",),
     },
-    says=r"A verifier that reads each equation passes all right answers and finds every changed result. Trying each of "
+    says=r"A verifier that reads each equation passes right answers and finds every changed result. Trying each of "
     r"$k$ steps $n$ times gives $(1-(1-p)^n)^k$, the best of $n$ chains $1-(1-p^k)^n$. Multiplying any two numbers is "
-    "as right as multiplications are common, but for 2 and 2.",
+    "as right as products are common, but for 2 and 2.",
     needs="independent steps and tries, for the two formulas a verifier that never errs; all problems of five "
     "stories with numbers up to six, shortcuts on three",
     symbols={
