@@ -29,10 +29,11 @@ from deeptheory.lab.pictures import Curves, Dots, Line
         r"\|\cdot\|_2,\|\cdot\|_F": "the largest singular value, and the root of the sum of all squared entries",
     },
     why=r"A largest eigenvalue is the maximum of $v^\top Av$ over unit vectors, and the maximum of a sum is at most "
-    r"the sum of maxima; with $B=A+(B-A)$ that moves no eigenvalue farther than $\|A-B\|_2$. The norms follow from "
-    r"each other by counting entries. With $A-B$ constant all four are equal; for shared eigenvectors the first two "
-    r"are the largest difference of sorted and of paired eigenvalues, the third the root of the sum of squared "
-    r"differences, and the sums of extreme eigenvalues are attained. For kernels this says "
+    r"the sum of maxima; on subspaces the same, with $B=A+(B-A)$, moves no eigenvalue farther than $\|A-B\|_2$. The "
+    r"norms follow from each other by counting entries. With $B$ a multiple of the identity and all entries of $A-B$ "
+    r"equal all four agree; for shared eigenvectors the first two are the largest difference of sorted and of paired "
+    r"eigenvalues, the third the root of the sum of squared differences. The sums of extreme eigenvalues are attained "
+    r"if the eigenvectors are shared in the same order. For kernels this says "
     r"$\lambda_{\min}(H(0))\ge\lambda_{\min}(H^*)-\|H(0)-H^*\|_2$.",
     notice=r"For every pair of matrices no eigenvalue moves farther than the spectral norm, and the Frobenius norm "
     r"lies between that and $n$ times the largest entry. With $\sqrt n$ for $n$ some come below it.",
@@ -151,8 +152,8 @@ def smallest_below(evidence):
     r"leave nearly $c_p$ times the identity: by Gershgorin at least $c_p(1-(n-1)\rho^p)$. Orthonormal inputs and two "
     r"at an acute angle attain the bound. On pairs $\pm x$ even and odd labels decouple: the eigenvalues are those of "
     r"$K/2$, whose rank is at most $d$, and of $K\circ\arcsin(K)/\pi$.",
-    notice=r"The least eigenvalue of random inputs lies above the bound, and of two inputs at an acute angle on it. It "
-    r"goes to zero only as two inputs become parallel.",
+    notice=r"The least eigenvalue of random inputs lies above the bound, and of two inputs at an acute angle on it. "
+    r"For two inputs it goes to zero only as they become parallel.",
 )
 def kernel_is_positive_definite_unless_inputs_repeat(key, *, sets: Annotated[int, Interval(ge=2, le=1000)] = 30):
     draw = generator(key)

@@ -190,9 +190,9 @@ squares = jax.jit(
         r"\Sigma^l": r"the variance of layer $l$ in the limit of infinite width",
     },
     why="A pre-activation is a sum over the layer below, so dividing by the root of how many terms there are keeps "
-    "its variance, whatever the width of its own layer. Layers 1 and 2 sum over inputs and over independent neurons, "
-    "and are exact; the neurons of layer 2 share the activations of layer 1, which makes layer 3 exact only in the "
-    "limit. Divided by the root of its own width a layer's variance shrinks as it grows.",
+    "its variance, whatever the width of its own layer. Layers 1 and 2 sum over inputs and over Gaussian neurons, "
+    "and are exact; a neuron of layer 2 is Gaussian only given layer 1, with a variance that is random, which makes "
+    "layer 3 exact only in the limit. Divided by the root of its own width a layer's variance shrinks as it grows.",
     notice=r"Scaled by the fan-in, all three layers keep their variance at every width. Divided by the root of its "
     r"own width, as printed, the first layer's shrinks towards that of its bias.",
     full=dict(trials=20_000),
@@ -229,7 +229,7 @@ def fan_in_scaling(
 
 @fan_in_scaling.picture
 def variances_along_the_width(pieces):
-    """Variance of the pre-activations at one input against the width, layer by layer, for both scalings."""
+    """Variance of the pre-activations at one input against the width, layer by layer; of the first by its width too."""
     widths = np.asarray(pieces["first layer"].along["width"])
     marks = []
     for name in ("first layer", "second layer", "third layer"):

@@ -128,7 +128,7 @@ two_routes = jax.jit(
     "the chain rule its derivative is the product of a forward and a backward entry. The inner product of two such "
     "matrices is the product of the inner products of the vectors, and biases have the constant 1 as forward entry.",
     notice=r"Every entry of the kernel is the same by the vectors of the two passes and by the derivatives of all "
-    r"parameters. Without the biases entries are too small.",
+    r"parameters. Without the share of the biases they are not.",
 )
 def backpropagation_factorises(key, *, width: Width = 12, fresh: bool = False):
     first, second = jax.random.split(key)

@@ -115,8 +115,8 @@ def graph_kernel(inputs, **settings):
 @claim(
     items={"A9.26": ("mean over finite networks", "recursion by another route", "hexagon and two triangles")},
     says="With one hidden layer the mean tangent kernel of finite graph networks is exactly a recursion over pairs of "
-    "nodes: sum over what each node hears, take the ReLU step, in the end sum over all pairs. It cannot tell a "
-    "hexagon from two triangles.",
+    "nodes: sum over what each node hears, take the ReLU step, in the end sum over all pairs. With equal "
+    "features at all nodes it cannot tell a hexagon from two triangles.",
     needs="ReLU, no biases, standard normal weights",
     scale="printed: graph classification benchmarks; here four graphs of 2 to 4 nodes, networks of 8 neurons",
     symbols={
@@ -131,10 +131,10 @@ def graph_kernel(inputs, **settings):
     "as two sums, one for each. Random weights then make the outputs at two nodes Gaussian with that covariance, and "
     "the ReLU has its known mean products. The readout sums over nodes, its kernel therefore over pairs of nodes. "
     "With one hidden layer neurons are independent and the mean is exact at every width; deeper it holds in the "
-    "limit. Every node of a hexagon and of two triangles hears two others like itself, so no round tells the graphs "
-    "apart.",
+    "limit. Every node of a hexagon and of two triangles hears two others like itself if all features are equal, so no "
+    "round tells the graphs apart.",
     notice="Each dot is a pair of graphs, a graph with itself among them: the mean over finite networks of eight "
-    "neurons against the kernel. All lie on the diagonal, within two standard errors.",
+    "neurons against the kernel. They lie on the diagonal up to chance; bars are two standard errors.",
     full=dict(trials=131_072),
 )
 def graph_tangent_kernel(

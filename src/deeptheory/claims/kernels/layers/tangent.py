@@ -71,16 +71,16 @@ def angles(kernels):
     full=dict(trials=65_536),
     symbols={
         r"\Sigma^{(h)}": r"the covariance of the pre-activations of layer $h$; $\dot\Sigma^{(h)}=\sigma_w^2\mathbb "
-        r"E\,\phi'\phi'$",
-        r"\phi": "the activation, ReLU and erf, at Gaussian pre-activations of the layer below",
+        r"E\,\dot\phi\dot\phi'$ with slopes $\dot\phi$",
+        r"\phi": "the activation, ReLU and erf, at Gaussian values of the layer below; $\\phi'$ that at a second input",
         r"\sigma_w,\sigma_b": "the scales of weights and biases",
     },
     why=r"Given the layer below, a pre-activation is a sum of independent Gaussian weights, so its covariance is "
     r"$\sigma_w^2$ times the mean of "
     r"$\phi\phi'$ over neurons plus $\sigma_b^2$. The tangent kernel adds the gradients of the last layer, which again "
     r"give this covariance, to those of the "
-    r"layers below, which reach the output through a slope $\sigma_w^2\phi'\phi'$. With one hidden layer the neurons "
-    r"are independent, and the means exact "
+    r"layers below, which reach the output through slopes $\sigma_w^2\dot\phi\dot\phi'$. With one hidden layer the "
+    r"neurons are independent, and the means exact "
     r"at every width; deeper, they are so in the limit.",
     notice=r"The dots are means over networks with 64 neurons for six pairs of inputs, ReLU and erf. Without its base "
     r"case, started at zero, "

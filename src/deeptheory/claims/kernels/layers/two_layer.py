@@ -161,7 +161,7 @@ def outputs_follow_the_tangent_kernel(key, *, width: Annotated[int, Interval(ge=
             np.tensordot(start - y, slopes, 1),
             scale=1.0,
             size=width,
-            aside={"all active": np.tensordot(start - y, np.abs(signs / width**0.5)[:, None] * x[:, None], 1)},
+            aside={"without signs": np.tensordot(start - y, signs[:, None] * slopes, 1)},
         ),
         "kernel by hand": Identity(gram, np.einsum("imd,jmd->ij", jacobian, jacobian), scale=1.0, size=width),
         "one step by the kernel": Identity(
@@ -187,7 +187,7 @@ def mean_of_neurons(evidence):
 
 @outputs_follow_the_tangent_kernel.control("the gradient without the signs of the neurons", of="gradient by hand")
 def without_signs(evidence):
-    return replace(evidence, right=np.abs(evidence.right) * np.sign(evidence.aside["all active"]))
+    return replace(evidence, right=evidence.aside["without signs"])
 
 
 @outputs_follow_the_tangent_kernel.picture
@@ -221,7 +221,8 @@ smooth_grams = jax.jit(
     needs="standard normal weights; unit inputs in all but the closed form for the ReLU",
     symbols={
         r"H(0)_{ij}": (
-            r"the inner product of the derivatives of the outputs on $x_i$ and $x_j$ by the weights of the first layer"
+            r"the inner product of the derivatives of the outputs on $x_i$ and $x_j$, of $n$ inputs, by the first "
+            r"layer's weights"
         ),
         r"m": "the number of neurons",
         r"w_r": r"the weights of neuron $r$, standard normal",

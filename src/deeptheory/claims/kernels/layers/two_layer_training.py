@@ -82,8 +82,8 @@ def extremal(step, small):
     why=r"The gradient of one neuron's weights is a sum over $n$ inputs, each of at most $C/\sqrt m$: integrate over "
     r"time. An entry of the kernel is a mean over neurons of products of slopes, and each slope changes by at most "
     r"$\max|\sigma''|$ times the way of its weights; the norm of a matrix is at most $n$ times its largest entry, "
-    r"which makes order $tn^2/\sqrt m$. All three bounds are attained. Under random signs the changes of different "
-    r"neurons cancel and leave $1/m$; with all $a_r$ equal they add up, to $m^{-1/2}$.",
+    r"which makes order $tn^2/\sqrt m$. The first bound is attained, the other two to first order in $t$. Under random "
+    r"signs the changes of different neurons cancel and leave $1/m$; with all $a_r$ equal they add up, to $m^{-1/2}$.",
     notice=r"The way of a typical weight falls like $m^{-1/2}$. The drift of the kernel does too if all output "
     r"weights are equal, and like $1/m$ if their signs are random and changes cancel.",
     full=dict(widths=(64, 256, 1024, 4096), trials=128),
@@ -272,7 +272,7 @@ def printed_predictor(pieces):
     return replace(pieces["predictor of the network"], y=pieces["predictor with the start left out"].y)
 
 
-@training_follows_the_limit_kernel.control("the loss falls like $e^{-\\lambda t}$", of="loss of a frozen kernel")
+@training_follows_the_limit_kernel.control("the loss at half its rate", of="loss of a frozen kernel")
 def half_the_rate(evidence):
     return replace(evidence, left=np.sqrt(evidence.left * evidence.left[0]))
 

@@ -265,10 +265,11 @@ def bent_most(x, direction, *, width, scale, step=1e-4):
     },
     why=r"The derivative by the weights of one neuron is $\frac{\alpha}{\sqrt m}\sigma'(\langle w,x_i\rangle)x_i$ on "
     r"input $i$, and when $w$ moves along $v$ it changes by the second derivative times $\langle x_i,v\rangle x_i$. "
-    r"As a matrix over the inputs this change is largest along $v$ itself, the root of a sum of fourth powers. Of "
-    r"these, squares $\langle x_i,v\rangle^2$ are at most $\|x_i\|^2$ and add up to at most $\|X\|_{op}^2$, which "
-    r"gives the simpler bound; the two agree for orthogonal and for repeated inputs, not for two that enclose 60 "
-    r"degrees. By Weyl's inequality no singular value moves farther than the matrix.",
+    r"Along $u$ this matrix has the squared length $\sum_i\langle x_i,v\rangle^2\langle x_i,u\rangle^2$, by Cauchy and "
+    r"Schwarz largest for some $u=v$: the root of a sum of fourth powers. Of these, squares $\langle x_i,v\rangle^2$ "
+    r"are at most $\|x_i\|^2$ and add up to at most $\|X\|_{op}^2$, which gives the simpler bound; the two agree for "
+    r"orthogonal and for repeated inputs, not for two that enclose 60 degrees. By Weyl's inequality no singular value "
+    r"moves farther than the matrix.",
     notice=r"For every drawn problem the steepest change that was found stays below the constant, and the constant "
     r"below its simpler bound. For two inputs at 60 degrees the constant is attained and the bound is not: it is a "
     r"sixth larger.",

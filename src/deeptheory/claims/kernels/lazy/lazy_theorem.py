@@ -258,9 +258,8 @@ ATTAINED = ((0.1, (1.9, 1.6)), (0.245, (2.5,)), (0.45, ()))
     },
     says=r"The best constants of lazy training: as long as $2LE<s^2$, with $q^2=1-2LE/s^2$, the risk is at most "
     r"$R(\theta_0)e^{-2s^2q^2t/n}$ and $\|\theta_t-\theta_0\|\le\frac sL(1-q)$. The model "
-    r"$(s\theta_1-L\theta_1^2/2,S_2\theta_2,\dots,S_n\theta_n)$ attains both, and beyond $2LE=s^2$ it keeps the "
-    r"distance "
-    r"$E-s^2/2L$ for ever.",
+    r"$(s\theta_1-L\theta_1^2/2,S_2\theta_2,\dots,S_n\theta_n)$ attains both as $t\to\infty$, and beyond "
+    r"$2LE=s^2$ it is left with the distance $E-s^2/2L$.",
     needs="L bounds the Lipschitz constant of Df in the operator norm; all S_j at least s, and only the first output "
     "of the "
     "worst model has to move",

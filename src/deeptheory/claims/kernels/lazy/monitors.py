@@ -111,8 +111,8 @@ def activity_by_hand(network, start, x):
         r"P": "a polynomial with explicit coefficients",
         r"p^{in}": r"the law of the inputs; $y-f$ what is still to learn",
     },
-    why=r"One training step changes a weight matrix by a sum of a few outer products of vectors with $n$ entries of "
-    r"order one, divided by $\sqrt n$: a matrix of low rank and Frobenius norm of order one. Against the matrix at "
+    why=r"One training step changes the hidden matrix by a sum of a few outer products of vectors with $n$ entries "
+    r"of order one, divided by $n$: a matrix of low rank and Frobenius norm of order one. Against the matrix at "
     r"the start, whose operator norm is of order $\sqrt n$, this is a share $n^{-1/2}$. Each monitor's rate is "
     r"bounded by products of the others, layer by layer, which gives the polynomial and, by comparison, "
     r"$A(t)-A(0)=O(n^{-1/2})$; linear networks with aligned weights attain the bounds of the layers, and $P$ when all "

@@ -224,7 +224,7 @@ def tangent_starts(evidence):
     return replace(evidence, left=rival_law(1, 1).covariance)
 
 
-@trained_ensemble_band.control("the posterior of the NNGP kernel", of="covariance of the ensemble")
+@trained_ensemble_band.control("the NNGP kernel at the start and in training", of="covariance of the ensemble")
 def posterior_of_nngp(evidence):
     return replace(evidence, left=rival_law(0, 0).covariance)
 
@@ -270,8 +270,8 @@ def fitted(network, x, y, fresh, step):
 @claim(
     items={"H6.9": ("training losses", "test error below the zero function", "zero at the start")},
     says=r"Networks with many times more parameters than the eight samples, doubled so that $f_0=0$ and trained on "
-    r"noisy labels, reach training losses below $10^{-8}$ in at least 95 % of runs, and their test error stays below "
-    r"that of the zero function at every width.",
+    r"noisy labels, reach training losses below $10^{-8}$ in at least 95 % of runs, and their mean test error stays "
+    r"below that of the zero function at every width.",
     needs="gradient descent, tangent scaling, doubled to start from zero, stable steps, inputs that are not nearly "
     "parallel",
     scale="printed: millions of parameters for thousands of images; here: 624 to 936 weights for 8 samples",
@@ -312,7 +312,7 @@ def overparametrised_networks(key, *, widths: Sizes = (48, 60, 72), trials: Tria
     }
 
 
-overparametrised_networks.control("fewer parameters than samples", of="training losses", widths=(2,))
+overparametrised_networks.control("networks of two neurons", of="training losses", widths=(2,))
 
 
 @overparametrised_networks.control("with labels that are noise alone", of="test error below the zero function")

@@ -144,7 +144,7 @@ TIMES = np.linspace(0, 3, 25)[1:]
     r"sign of $u$ or $\beta$ enters. The inequality between integrals is weaker, and needs $\beta\ge0$: what $u$ lost "
     r"early it may regain at once.",
     notice=r"Left, a solution with $u'=\beta u$ lies on its bound all the time; with the sign of the exponent reversed "
-    r"it would cross it. Right, what a solution loses on the way it does not win back: it stays below its bound.",
+    r"it would leave it. Right, what a solution loses on the way it does not win back: it stays below its bound.",
     full=dict(draws=400),
 )
 def gronwall(key, *, draws: Draws = 24, loss: Literal["some", "gain"] = "some"):
@@ -235,7 +235,7 @@ def uniform(rate):
             "constants of biased coins",
             "bounded variables",
             "bounded variables that attain the constant",
-            "tails by the constant",
+            "exponential moments below the Gaussian's",
         )
     },
     says=r"The least $B^2$ with $\mathbb E e^{\lambda Y}\le e^{\lambda^2B^2/2}$ is 1 for a random sign, $\sigma^2$ for "
@@ -244,7 +244,7 @@ def uniform(rate):
     needs="a centred variable Y",
     symbols={
         r"Y": "a variable of mean zero",
-        r"B^2": "its variance proxy: how large a Gaussian's variance must be to dominate its moments",
+        r"B^2": "its variance proxy: how large a Gaussian's variance must be to dominate its exponential moments",
         r"p": "the probability of heads of the coin",
         r"a,b": r"the ends of the interval in which $Z$ lies",
     },
@@ -288,7 +288,7 @@ def sub_gaussian_constants(*, reach: Annotated[float, Interval(ge=10, le=500)] =
         "constants of biased coins": Identity(np.array(coins), proxies, error=1e-7),
         "bounded variables": Inequality(np.array(three), hoeffding[1], error=1e-9),
         "bounded variables that attain the constant": Identity(np.array(fair), hoeffding, error=1e-7),
-        "tails by the constant": Inequality(np.exp(tails), 1.0, error=1e-9),
+        "exponential moments below the Gaussian's": Inequality(np.exp(tails), 1.0, error=1e-9),
     }
 
 

@@ -57,7 +57,7 @@ ACTIVATIONS = {
         "J9.5": (
             "doubled networks start from zero",
             "mean square at the start",
-            "first coefficient that vanishes",
+            "degree up to which none vanishes",
             "Hermite coefficients",
         )
     },
@@ -108,7 +108,7 @@ def fixed_signs(key, *, trials: Trials = 98_304, width: Width = 16):
             along={"input": np.arange(2)},
             aside={"second moments": network.scale**2 * np.array(moments)[:, 1], "outputs": outputs[:4096, 0]},
         ),
-        "first coefficient that vanishes": Exact(
+        "degree up to which none vanishes": Exact(
             np.array([nonvanishing_degree(each) for each in found.values()]),
             np.array([degree for _, degree in ACTIVATIONS.values()]),
         ),
@@ -139,7 +139,7 @@ def outputs_at_the_start(pieces):
     return Histogram(marks, samples=found.aside["outputs"], bins=60, x="output at the start", y="density")
 
 
-@fixed_signs.control("every activation that is no polynomial qualifies", of="first coefficient that vanishes")
+@fixed_signs.control("every activation that is no polynomial qualifies", of="degree up to which none vanishes")
 def all_of_them(evidence):
     return replace(evidence, right=np.full(len(ACTIVATIONS), 8))
 
@@ -227,9 +227,9 @@ jacobians_of = jax.jit(jax.vmap(UNIT.jacobian))
     },
     says=r"For Gaussian data both extreme singular values of $Df(\theta_0)$ approach $\alpha\sqrt{d\,\mathbb "
     r"E\sigma'^2}$ "
-    r"at fixed $n$, and $L$ approaches $\frac\alpha{\sqrt m}\sup|\sigma''|\max_i\|x_i\|^2$. Trained weights travel "
-    r"$\sqrt{n/d}$ and end apart from the linearized ones by order $\sqrt{n/md}$, so that with $n=\sqrt d$ the "
-    r"distance falls like $d^{-1/4}$.",
+    r"as $d$ and $m$ grow at fixed $n$, and $L$ approaches $\frac\alpha{\sqrt m}\sup|\sigma''|\max_i\|x_i\|^2$. "
+    r"Trained weights travel $\sqrt{n/d}$ and end apart from the linearized ones by order $\sqrt{n/md}$, so that with "
+    r"$n=\sqrt d$ the distance falls like $d^{-1/4}$.",
     needs="md well above n log n; an activation whose first Hermite coefficients do not vanish; α of order one; for "
     "travel and for deviation at fixed n residuals ±1 at the start, for n = √d labels ±1",
     scale="printed: n, d, m to infinity together; here one of them at a time with n up to 4, d up to 1280 and m up to "
@@ -383,7 +383,8 @@ def apart_from_the_linearized(pieces):
     r"kernel. The two paths differ by this share of the way, $\alpha^{-1}\cdot\alpha^{-1}$.",
     notice=r"All three fall on straight lines for large $\alpha$, the distance from the linearized path twice as "
     r"steeply. Towards small "
-    r"$\alpha$ the lines bend: the kernel drifts by as much as its own size, and the network learns features.",
+    r"$\alpha$ the drift of the kernel rises faster, to a seventh of its size at $\alpha=\frac12$: the network begins "
+    r"to learn features.",
 )
 def lazy_to_rich(
     key,

@@ -48,7 +48,7 @@ def sphere(draw, count, dimension):
     says=r"$(1+x\cdot y)^q$ is the inner product of the $\binom{d+q}q$ monomials of degree at most $q$, each times "
     r"the root of its multinomial coefficient. Gram matrices of such kernels, of $e^{-\|x-y\|^2/2}$ and of "
     r"$e^{-\|x-y\|}$ have no negative eigenvalue.",
-    needs="more points than features, in general position, for the rank",
+    needs="at least as many points as features, in general position, for the rank",
     symbols={
         r"x,y": r"two inputs of $d$ coordinates",
         r"q": "the degree",
@@ -60,7 +60,7 @@ def sphere(draw, count, dimension):
     r"if there are as many points in general position. The Gaussian and the exponential of the distance are averages "
     r"of waves, inner products with infinitely many features; an arbitrary decreasing function of the distance is not.",
     notice=r"For every pair of points the product of the features is the kernel. Without the factors $\sqrt2$ mixed "
-    r"terms count half, and pairs scatter off the line.",
+    r"and linear terms count half, and pairs scatter off the line.",
 )
 def kernels_are_inner_products(
     key, *, dimension: Dimension = 6, points: Points = 50, power: Annotated[float, Interval(ge=1, le=8)] = 2.0

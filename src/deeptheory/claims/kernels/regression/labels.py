@@ -177,6 +177,7 @@ def aligned_labels_train_faster(
         "true before random before last": Chain(
             {"true before random": (fitted[0], fitted[83:]), "random before last": (fitted[83:], fitted[2])},
             along={**traces, "last": losses[2], **shares},
+            aside={"first": fitted[1]},
         ),
         "mean loss of random labels": Law(
             decays(2), losses[83:, early].T, exact=True, along={"time": times[early], "once": decays(1)}
@@ -205,10 +206,10 @@ def without_square(evidence):
     return replace(evidence, predicted=evidence.along["once"])
 
 
-@aligned_labels_train_faster.control("random labels as fast as the true ones", of="true before random before last")
-def as_fast(evidence):
-    true, random = evidence.links["true before random"]
-    return Chain({"random before true": (random, true)})
+@aligned_labels_train_faster.control("no labels before the true ones", of="true before random before last")
+def none_before(evidence):
+    true, _ = evidence.links["true before random"]
+    return Chain({"true before the first eigenvector": (true, evidence.aside["first"])})
 
 
 @aligned_labels_train_faster.picture

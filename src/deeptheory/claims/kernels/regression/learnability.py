@@ -34,8 +34,8 @@ fits = jax.jit(
     items={
         "A9.19": (
             "training ends at the linear fit",
-            "complexity of a cubic on a circle",
-            "complexity of a cubic in four dimensions",
+            "root of the energy of a cubic on a circle",
+            "root of the energy of a cubic in four dimensions",
             "trace of the inverse",
             "energy of a cubic",
             "energies of other powers",
@@ -99,10 +99,10 @@ def odd_powers_are_not_learnable(key, *, sizes: Sizes = (160, 320, 640), trials:
         "training ends at the linear fit": Identity(
             fits(first_layer_limit(both), labels), expected, scale=np.abs(labels).max(), error=1e-5
         ),
-        "complexity of a cubic on a circle": Rate(
+        "root of the energy of a cubic on a circle": Rate(
             odd, np.sqrt(around), exponent=1.0, resolution=0.1, rivals=(0.75, 1.25)
         ),
-        "complexity of a cubic in four dimensions": Rate(
+        "root of the energy of a cubic in four dimensions": Rate(
             counts[-3:], ridges[-3:] ** -0.5, exponent=2 / 3, resolution=0.01, rivals=(0.5, 0.75, 1.0)
         ),
         # Inputs drawn at random lie closer together here and there than equations for means know: a constant, no power.

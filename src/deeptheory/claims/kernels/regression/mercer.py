@@ -55,7 +55,7 @@ ACTIVATIONS = {"ReLU": (jax.nn.relu, Relu()), "erf": (erf, Erf()), "cosine": (ja
             r"the measure of the operator $\phi\mapsto\int K(\cdot,x)\phi(x)d\mu$; uniform on $[0,1]$ for $\min(x,x')$"
         ),
         r"\lambda_i,\phi_i": "its eigenvalues and eigenfunctions",
-        r"c_i": r"the coefficients of a function $f$ in the eigenfunctions",
+        r"c_i": r"the coefficients of $f$ in the eigenfunctions; for $\min(x,x')$ with $f(0)=0$",
     },
     why=r"A kernel is a symmetric operator without negative eigenvalues, and like a matrix it is the sum of its "
     r"eigenvalues times its eigenfunctions, twice each. A function has the norm of the kernel's space if directions "
@@ -177,7 +177,8 @@ def plain_norm(evidence):
         r"m": "the number of features",
         r"w_l": "their directions, standard normal",
         r"\sigma": (
-            r"the activation, with Hermite coefficients $u_k$; for Fourier features a cosine with a random phase"
+            r"the activation, with Hermite coefficients $u_k$; for Fourier features $\sqrt2$ times a cosine with a "
+            r"random phase"
         ),
         r"\delta": r"the distance of $x$ and $x'$",
     },

@@ -198,7 +198,9 @@ def random_features_in_training(key, *, points: Annotated[int, Interval(ge=2, le
             moved, kernel[:, :points] @ (y - reached[:points, 1]), scale=size * 10, size=features
         ),
         "outputs at the data": Identity(np.asarray(ahead).T, reached[:points], **solver),
-        "outputs elsewhere": Identity(np.asarray(elsewhere).T, reached[points:], **solver),
+        "outputs elsewhere": Identity(
+            np.asarray(elsewhere).T, reached[points:], aside={"start": there[:, None]}, **solver
+        ),
         "outputs in the end": Identity(
             np.asarray(end), outside @ nearest, scale=size, size=features, condition=condition
         ),
@@ -222,9 +224,9 @@ def outputs_in_time(pieces):
     return Curves(marks, x="training time", y="output", log="x")
 
 
-@random_features_in_training.control("from zero: the initial function left out", of="outputs elsewhere")
+@random_features_in_training.control("the initial function f₀(x) left out", of="outputs elsewhere")
 def from_zero(evidence):
-    return replace(evidence, left=evidence.left - evidence.left[:, :1])
+    return replace(evidence, left=evidence.left - evidence.aside["start"])
 
 
 @random_features_in_training.control(r"each mode of the loss decays like $e^{-\lambda t}$", of="loss along the flow")
