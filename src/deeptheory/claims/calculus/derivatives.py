@@ -134,7 +134,8 @@ def errors_over_steps(pieces):
     r"variable. The second derivative of a square of a nonlinear function has two parts: the product of first "
     r"derivatives, never negative, and the residual times the curvature, of either sign.",
     notice="The second derivative of one tanh unit's loss along its weight, and its first part alone (Gauss and "
-    "Newton's): where the target is out of reach the true one is negative.",
+    "Newton's): where its second part, residual times curvature, prevails, the true one is "
+    "negative.",
 )
 def gradients_by_hand(key):
     rng = generator(key)

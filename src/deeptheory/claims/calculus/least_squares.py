@@ -11,7 +11,7 @@ from deeptheory.lab.pictures import Line, Plane
 
 
 @claim(
-    items={"A19.1": ("excess of another fit", "best fit against normal equations")},
+    items={"A19.1": ("excess of another fit", "best fit against a projection")},
     says=r"With $x^*=A^\dagger b$ and any $x'$: $\|Ax'-b\|^2=\|Ax^*-Ax'\|^2+\|Ax^*-b\|^2$.",
     needs="any real matrix, tall, wide or of deficient rank",
     symbols={
@@ -48,7 +48,7 @@ def excess_of_least_squares(key):
             condition=1e3,
             aside={"roots": (np.sqrt(parts) + np.sqrt(rest)) ** 2, "legs": np.stack([parts, rest])},
         ),
-        "best fit against normal equations": Identity(
+        "best fit against a projection": Identity(
             np.array(best), np.array(solved), scale=whole, condition=1e3, aside={"whole": whole}
         ),
     }
@@ -59,7 +59,7 @@ def lengths_add(evidence):
     return replace(evidence, right=evidence.aside["roots"])
 
 
-@excess_of_least_squares.control("the other fit is as good", of="best fit against normal equations")
+@excess_of_least_squares.control("the other fit is as good", of="best fit against a projection")
 def as_good(evidence):
     return replace(evidence, left=evidence.aside["whole"])
 

@@ -72,6 +72,7 @@ def words(sets):
     needs="four outcomes, all of whose families of events are enumerated; two fair dice in rationals",
     symbols={
         r"\sigma\text{-algebra}": "a family of events with ∅, complements and unions",
+        r"X": "a function of the outcome",
         r"\text{atom}": "a smallest event that is not empty",
         r"\Omega": "the set of all outcomes",
     },
@@ -239,8 +240,7 @@ def areas_below_tails(pieces):
     items={"L1.20": ("moments of one variable", "moments of a Gaussian", "affine images")},
     says=r"$X\sim\mathcal N(\mu,\Sigma)$, by its density, has mean $\mu$ and covariance $\Sigma$; $AX+b$ is normal "
     r"with mean $A\mu+b$ and covariance $A\Sigma A^\top$.",
-    needs="one and two variables; moments of the density by a rule that is exact for all smooth periodic or vanishing "
-    "functions",
+    needs="one and two variables; moments of the density by quadrature, on a grid in two variables",
     symbols={
         r"\mu,\ \Sigma": "mean and covariance; of one variable $\\Sigma=\\sigma^2$, which the book writes as "
         r"$\sigma$ once",

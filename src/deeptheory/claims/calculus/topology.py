@@ -55,8 +55,8 @@ def words(sets):
     r"open; and a closed set around $A$ holds $A'$, since its complement is a neighbourhood that misses $A$. Limit "
     r"points alone are not enough: an isolated point of $A$ is none. A gap is wider than $1/q$ for some $q$, and then "
     r"a multiple of $1/q$ lies inside. Of a cover one may always take the interval that reaches farthest.",
-    notice="Left: gaps and the simplest rational inside each, with its denominator: narrow gaps need large ones. "
-    "Right: an open cover of an interval, and the few of its members that suffice.",
+    notice="Left: gaps and the simplest rational inside each, with its denominator: narrow gaps mostly need large "
+    "ones. Right: an open cover of an interval, and the few of its members that suffice.",
 )
 def closures_and_covers(key, *, trials: Trials = 20):
     rng, space = generator(key), frozenset(range(SIZE))

@@ -51,8 +51,9 @@ close to the line, where fluctuations are large."""
     r"Azuma's inequality with steps of twice that size, for real and imaginary part, gives the constants 4 and 16. "
     r"Really the eigenvalues repel each other and hold still: the fluctuations are of the order $\sqrt M$ times "
     r"smaller.",
-    notice=r"The proved bound falls like $N^{-1/2}$, the fluctuations themselves like $1/N$. Towards the line both "
-    r"grow like $1/v$, the fluctuations a factor of more than ten below the bound; they do not fall like $\sqrt v$.",
+    notice=r"The proved bound falls like $N^{-1/2}$, the fluctuations themselves like $1/N$. Towards the line the "
+    r"bound grows like $1/v$ and the fluctuations no faster, a factor of more than ten below it; they do not fall "
+    r"like $\sqrt v$.",
     full=dict(trials=2000),
 )
 def transform_concentration(key, *, sizes: Sizes = (15, 30, 60, 120), trials: Trials = 400):
@@ -172,8 +173,8 @@ def enumerated(law, size):
     r"squared entries of $A$ add up to at most $N\|A\|^2$, so the form deviates by order $\sqrt N\|A\|$, and over $N$ "
     r"by $N^{-1/2}$.",
     notice=r"Left, variances over all vectors of a few entries against the formula: without the product "
-    r"$A_{ij}A_{ji}$ it would be half of what it is for matrices without a diagonal. Right, the normalised form "
-    r"comes to the trace like $N^{-1/2}$, not like $1/N$.",
+    r"$A_{ij}A_{ji}$ it would be half of what it is for symmetric matrices without a diagonal. Right, the normalised "
+    r"form comes to the trace like $N^{-1/2}$, not like $1/N$.",
     full=dict(sizes=(50, 100, 200, 400, 800), trials=4000),
 )
 def trace_lemma(key, *, sizes: Sizes = (25, 50, 100, 200, 400), trials: Trials = 600):

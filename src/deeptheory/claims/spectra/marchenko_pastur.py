@@ -179,8 +179,8 @@ def inverted_ratio(evidence):
         )
     },
     says=r"With $M/N\to\alpha$ samples a dimension, the spectrum of a sample covariance tends to the Marchenko–Pastur "
-    r"law of ratio $1/\alpha$: its moments, its edges $(1\pm\alpha^{-1/2})^2$, its share $1-\alpha$ of zeros, and its "
-    "distribution function, whatever the law of the entries.",
+    r"law of ratio $1/\alpha$: its moments, its edges $(1\pm\alpha^{-1/2})^2$, its share $1-\alpha$ of zeros if "
+    r"$\alpha<1$, and its distribution function, whatever the law of the entries.",
     needs="independent entries of mean zero, variance one and finite fourth moment",
     full=dict(sizes=(60, 120, 240, 360), trials=256),
     symbols={
@@ -197,7 +197,7 @@ def inverted_ratio(evidence):
     notice=r"The eigenvalues of a few dozen matrices already fill the curve, with sharp edges at "
     r"$(1\pm\alpha^{-1/2})^2$ and hardly any eigenvalue outside; all would be 1 if samples were plentiful. With fewer "
     r"samples than dimensions (left) the share $1-\alpha$ of eigenvalues is zero and not drawn. The law of ratio "
-    r"$\alpha$, as printed, lies elsewhere. Columns of a common random length break the law.",
+    r"$\alpha$, as printed, lies elsewhere. Columns of random lengths break the law.",
     explore={"columns": ("independent", "elliptical")},
 )
 def sample_covariance_spectrum(

@@ -40,8 +40,8 @@ LOW = 0.5 + 1j * np.asarray([0.1, 0.4, 1.0])
         )
     },
     says=r"In the proof of the Marchenko–Pastur law two steps are exact. Replacing $q_k$ by a trace errs by at most "
-    r"$\sqrt{\max(2,\kappa-1)/N}/v$ in mean square, leaving a sample out by $1/(Nv)$; $f$ stretches this by at most "
-    r"$(|z|/v)^2$. The defect that is left gives $S_N-S\to0$.",
+    r"$\sqrt{\max(2,\kappa-1)/N}/v$ in root mean square, leaving a sample out by $1/(Nv)$; $f$ stretches this by at "
+    r"most $(|z|/v)^2$. The defect that is left gives $S_N-S\to0$.",
     needs="independent entries of mean 0, variance 1, fourth moment κ",
     symbols={
         r"S_N,S": r"the Stieltjes transforms at $z$ of the sample covariance $W$ in dimension $N$, and of the law",

@@ -114,10 +114,8 @@ def printed_trace(evidence):
     return replace(evidence, left=evidence.left * evidence.size)
 
 
-@functions_of_a_matrix.control(
-    "f(W)/N in place of its trace's mean: the largest eigenvalue's powers", of="moments as traces"
-)
-def largest_only(evidence):
+@functions_of_a_matrix.control("the powers of the mean eigenvalue for the means of powers", of="moments as traces")
+def powers_of_the_mean(evidence):
     return replace(evidence, right=evidence.right[0] ** np.arange(1, 7))
 
 
@@ -141,10 +139,10 @@ def projection_by_a_contour(pieces):
         "J6.11": ("solution after the change", "resolvent after the change"),
         "J6.12": (
             "trace of the resolvent",
-            "change of the trace at most 1/v",
-            "numbers that attain 1/v",
+            "change of the trace at most 1/Im z",
+            "numbers that attain 1/Im z",
             "one sample left out",
-            "one sample moves the transform by at most 1/(Nv)",
+            "one sample moves the transform by at most 1/(N Im z)",
         ),
     },
     says=r"$(A+tvv^\top)^{-1}v=A^{-1}v/(1+t\langle v,A^{-1}v\rangle)$. A change $c\,vv^\top$ moves the trace of a "
@@ -219,8 +217,8 @@ def rank_one_changes(
         "trace of the resolvent": Identity(
             parts(direct), parts(traces), scale=size_of[..., None], condition=1e3, size=size
         ),
-        "change of the trace at most 1/v": Inequality(abs(direct), size_of * np.ones(matrices)),
-        "numbers that attain 1/v": Identity(abs(np.asarray(numbers)), 1 / places.imag),
+        "change of the trace at most 1/Im z": Inequality(abs(direct), size_of * np.ones(matrices)),
+        "numbers that attain 1/Im z": Identity(abs(np.asarray(numbers)), 1 / places.imag),
         "one sample left out": Identity(
             parts(leave_one_out_transforms(x, low)[chosen]),
             parts(left_out),
@@ -228,7 +226,7 @@ def rank_one_changes(
             condition=100.0,
             size=few,
         ),
-        "one sample moves the transform by at most 1/(Nv)": Inequality(
+        "one sample moves the transform by at most 1/(N Im z)": Inequality(
             abs(left_out - whole),
             np.full(len(chosen), 1 / (few * low.imag)),
             along={"sample": chosen},
@@ -242,12 +240,14 @@ def without_the_inverse(evidence):
     return replace(evidence, right=evidence.aside["rival"])
 
 
-@rank_one_changes.control("1/(vM) for one sample left out", of="one sample moves the transform by at most 1/(Nv)")
+@rank_one_changes.control(
+    "1/(M Im z) for one sample left out", of="one sample moves the transform by at most 1/(N Im z)"
+)
 def over_the_samples(evidence):
     return replace(evidence, bound=evidence.bound * evidence.aside["dimensions per sample"])
 
 
-@rank_one_changes.control("half of 1/|Im z| for drawn matrices", of="change of the trace at most 1/v")
+@rank_one_changes.control("half of 1/|Im z| for drawn matrices", of="change of the trace at most 1/Im z")
 def half_the_modulus(evidence):
     return replace(evidence, bound=evidence.bound / 2)
 
@@ -257,7 +257,7 @@ def changes_of_the_trace(pieces):
     """Changes of the trace of the resolvent, complex numbers, times Im z; they stay in the unit disc."""
     found, height = (
         np.asarray(pieces["trace of the resolvent"].left),
-        1 / np.asarray(pieces["numbers that attain 1/v"].right),
+        1 / np.asarray(pieces["numbers that attain 1/Im z"].right),
     )
     turn = np.linspace(0, 2 * np.pi, 200)
     marks = [Line("bound", np.cos(turn), np.sin(turn))]
@@ -266,7 +266,7 @@ def changes_of_the_trace(pieces):
 
 
 @rank_one_changes.control(
-    "half of 1/|Im z|: points on the circle are at most a radius apart", of="numbers that attain 1/v"
+    "half of 1/|Im z|: points on the circle are at most a radius apart", of="numbers that attain 1/Im z"
 )
 def a_radius(evidence):
     return replace(evidence, right=evidence.right / 2)

@@ -49,7 +49,7 @@ GROWING = 80, 640, 5120
         r"\lambda_-": r"the lower edge $(1-\sqrt\gamma)^2$ of the Marchenko–Pastur law",
     },
     why=r"Beside its edge the limiting density is $c\sqrt{x-\lambda_-}$, so $p$ eigenvalues leave the first of them "
-    r"room of order $p^{-2/3}$, namely $(\pi cp)^{-2/3}$: that is where one eigenvalue is expected. In this unit the "
+    r"room of order $p^{-2/3}$; the unit is $(\pi cp)^{-2/3}$, up to which a fifth of one is expected. In it the "
     r"smallest eigenvalue keeps fluctuating as $n$ grows, by the Tracy–Widom law, whose mass lies on both sides of "
     r"the edge. An event whose probability stays at 0.17 does not stop happening.",
     notice=r"The share of matrices with an eigenvalue below the edge does not fall with $n$; it rises to the sixth "

@@ -118,7 +118,7 @@ def cauchy_density(x, centre, scale):
     return scale / (np.pi * ((x[:, None] - centre) ** 2 + scale**2))
 
 
-@stieltjes_inversion.control("the mass of (a, b] although both ends carry mass", of="mass at an end point")
+@stieltjes_inversion.control("the mass of [a, b], with all of both ends", of="mass at an end point")
 def ends_with_mass(evidence):
     return replace(evidence, right=3 / 4)
 
