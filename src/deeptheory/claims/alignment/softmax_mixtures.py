@@ -114,9 +114,9 @@ def on_test_data(key, precision, decay, *, size, trials, time):
         ),
         "J13.15": ("alignment with the means", "squared lengths"),
     },
-    says=r"Online descent with steps of order $1/d$ on a mixture of $k$ Gaussian classes leaves the span of the means "
-    r"to $\|x^c_\perp\|^2$ of order $1/\lambda$, with $\|x^c\|$ of order one; $1-\rho(x^c,E_k)$ is then of order "
-    r"$1/\lambda$ for the outlier eigenspaces $E_k$ of Hessian and G-matrix.",
+    says=r"Online descent with steps of order $1/d$ on a mixture of $k$ Gaussian classes turns into the span of the "
+    r"means up to $\|x^c_\perp\|^2$ of order $1/\lambda$, with $\|x^c\|$ of order one; $1-\rho(x^c,E_k)$ is then of "
+    r"order $1/\lambda$ for the outlier eigenspaces $E_k$ of Hessian and G-matrix.",
     needs="k fixed, λ large, penalty β > 0, times long against 1/β; uniform starts of length one; expected matrices, "
     "and test matrices of twenty inputs a dimension",
     symbols={
@@ -130,10 +130,10 @@ def on_test_data(key, precision, decay, *, size, trials, time):
     },
     why=r"Beside the means the inputs are pure noise. There the loss pulls only through its curvature, $A/\lambda$, "
     r"the penalty shrinks what is left of the start like $e^{-\beta t}$, and every step adds noise: $\dot R=-2\beta "
-    r"R-(AR+RA)/\lambda+E(\pi-y)(\pi-y)^\top/\lambda$ for $R=\langle x_\perp,x_\perp\rangle$. The blocks are of order "
-    r"one on the means and $1/\lambda$ beside them, so their $k$ leading eigenvectors span the means up to "
-    r"$1/\lambda$ as well, and both spaces meet.",
-    notice="Left: a random start has nothing in the span of three means; by time 10 nearly everything. Dots are "
+    r"R-(AR+RA)/\lambda+cE(\pi-y)(\pi-y)^\top/\lambda$ for $R=\langle x_\perp,x_\perp\rangle$ and steps $c/d$. The "
+    r"blocks are of order one on the means and $1/\lambda$ beside them, so their $k$ leading eigenvectors span the "
+    r"means up to $1/\lambda$ as well, and both spaces meet.",
+    notice="Left: a random start has nothing in the span of three means; by time 8 most of it. Dots are "
     "descents, lines the limiting equation. Right: what is missing from the outlier eigenspaces falls like one over "
     "the precision, of expected matrices and of matrices of test data; at the start nearly everything is missing.",
 )
@@ -263,8 +263,9 @@ def spectrum(overlaps, rest, precision):
         "J13.9": ("overlaps along training", "eigenvalues along training"),
     },
     says=r"For $k\ge3$ classes of equal weight with orthonormal means, the leading eigenvector of class $c$'s block "
-    r"of Hessian and G-matrix tends to $\mu_c$ at rate $1/\lambda$ or faster; without noise its eigenvalue is "
-    r"$\pi(1-\pi)/k$, the others $q(1-q)/k$, and $\langle x^c,\mu_b\rangle=-\langle x^c,\mu_c\rangle/(k-1)$.",
+    r"of Hessian and G-matrix tends to $\mu_c$ at rate $1/\lambda$ or faster; without noise its eigenvalues are "
+    r"$\pi(1-\pi)/k$ and $(1-\pi)^2/k$, the others $q(1-q)/k$ and $q^2/k$, and "
+    r"$\langle x^c,\mu_b\rangle=-\langle x^c,\mu_c\rangle/(k-1)$.",
     needs="orthonormal means, equal weights, at least three classes; eigenvectors at the minimizer of the penalized "
     "loss; along training, Hessians of twenty test inputs a dimension",
     symbols={
@@ -278,9 +279,10 @@ def spectrum(overlaps, rest, precision):
         r"\beta": "the strength of the penalty on the squared parameters",
     },
     why=r"By symmetry the minimizer gives the right class chance $\pi$ at its mean and $q$ to each other, and solves "
-    r"$k\beta a=1-\pi$ with $a=\langle x^c,\mu_c\rangle$. The block of class $c$ is then diagonal in the means, with "
-    r"$\pi(1-\pi)$ at its own and $q(1-q)$ at the others: different as soon as $\pi>1/k$, if $k>2$. For two classes "
-    r"$q=1-\pi$: the two eigenvalues are equal, and any noise makes $(\mu_1\pm\mu_2)/\sqrt2$ the eigenvectors.",
+    r"$k\beta a=1-\pi$ with $a=\langle x^c,\mu_c\rangle$. The Hessian's block of class $c$ is then diagonal in the "
+    r"means, with $\pi(1-\pi)/k$ at its own and $q(1-q)/k$ at the others: different as soon as $\pi>1/k$, if $k>2$. "
+    r"For two classes $q=1-\pi$: the two eigenvalues are equal, and any noise makes $(\mu_1\pm\mu_2)/\sqrt2$ the "
+    r"eigenvectors.",
     notice="Left: three outliers of the test Hessian above its bulk from the beginning; that of the own mean splits "
     "off. Right: so do the overlaps with the means, the own one up and the others down to minus half of it.",
 )

@@ -55,7 +55,8 @@ def slope(score):
     says=r"$E\nabla^2_{vv}L$ and $EG_{vv}$ tend to $\frac14\sum_\vartheta\sigma'(v\cdot "
     r"g(W\vartheta))g(W\vartheta)^{\otimes2}$ and $\frac14\sum_\vartheta(y_\vartheta-\sigma(v\cdot "
     r"g(W\vartheta)))^2g(W\vartheta)^{\otimes2}$ at rate $1/\lambda$, and $\lambda^{-1/2}$ if some "
-    r"$W_i\perp\vartheta$; so far their objects live in the spans of Thm 13.7.",
+    r"$W_i\perp\vartheta$. Up to as much they live in the span of the $g(W\vartheta)$, blocks of neurons in the plane "
+    r"up to order $1/\lambda$.",
     needs="neurons in the plane of μ and ν",
     symbols={
         r"v,W": "the weights of the output and of the neurons",

@@ -175,8 +175,8 @@ def intervals(pieces):
     r"about $1/D$ are unknown, from rank $D^{1/(1+\alpha)}$ on, and together they have chance "
     r"$D^{-\alpha/(1+\alpha)}$. The loss is "
     "an exact sum, so that what small runs predict can be held against the truth, and not only against another run.",
-    notice="The dots are runs; the four smaller sizes up to the line were fitted with a floor, the band is the "
-    "interval of the prediction, and the dot beyond the line was not used. Choose another $\\alpha$ to see the "
+    notice="The dots are means of runs; the six sizes up to the line were fitted with a floor, the bar is the "
+    "interval of one prediction, and the dot beyond the line was not used. Choose another $\\alpha$ to see the "
     "exponent change.",
     explore={"alpha": (0.75, 1.0, 1.25, 1.5)},
 )

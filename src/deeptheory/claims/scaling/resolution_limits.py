@@ -46,7 +46,7 @@ def unlearnt(targets):
     r"$N$ add up like $\int_N^\infty k^{-(1+\alpha)}dk$. In both cases the exponent belongs to the task: the dimension "
     "of its inputs, the spectrum of its target.",
     notice="Left: more dimensions, flatter lines. The error itself, not squared, would fall half as fast. Right: the "
-    "tails fall with their own exponents; one more is what the coefficients themselves do.",
+    "tails fall with their own exponents; one more is how the squared coefficients fall.",
 )
 def resolution_sets_the_exponent(key, *, trials: Trials = 20_000):
     draw = generator(key)

@@ -28,8 +28,8 @@ MODELS = ((11, 7, 8, 2), (29, 12, 16, 1))
                   "rule for training"),
     },
     says=r"A decoder of $L$ layers of width $d$ has $12Ld^2+13Ld+2d$ parameters beside its embeddings, so $12Ld^2$ up "
-    r"to $O(1/d)$. Its gradient takes three times the operations of its loss, which tends to $6ND$ for $D$ tokens and "
-    r"$N$ multiplied parameters as $d$ grows.",
+    r"to a share $O(1/d)$. Its gradient takes three times the operations of its loss, which tends to $6ND$ for $D$ "
+    r"tokens and $N$ multiplied parameters as $d$ grows.",
     needs="feed-forward width 4d, biases; operations of matrix products",
     symbols={
         "L": "the number of layers",
@@ -42,7 +42,7 @@ MODELS = ((11, 7, 8, 2), (29, 12, 16, 1))
     "takes part in one multiplication and one addition a token; backwards the product is made twice more, for the "
     "gradient of the input and for that of the weight. So six operations a weight and token, and the scores of "
     "attention, which have no weights, come on top.",
-    notice="Operations of the gradient a parameter and token, as counted in the programs of three models and by "
+    notice="Operations of the gradient a parameter and token, as counted in the programs of two models and by "
     "formula beyond: they come down to six as the scores matter less beside the width.",
 )  # fmt: skip
 def transformer_size_accounting():

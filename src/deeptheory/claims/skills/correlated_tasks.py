@@ -26,7 +26,7 @@ from deeptheory.skills.compound_tasks import correlated_success
     r"(Jensen). Moments of the beta law are the product. When $a$ and $b$ are small $p$ is nearly 0 or 1: the "
     r"sub-tasks succeed "
     "together or not at all, and asking for more of them changes nothing.",
-    notice="All curves have the same mean chance of one sub-task. Independent sub-tasks (top of the concentration) "
+    notice="All curves have the same mean chance of one sub-task. Independent sub-tasks ($a$ and $b$ large) "
     "make success vanish with $k$; correlated ones leave it nearly where it was, and nothing emerges.",
 )
 def correlated_subtasks(key, *, trials: Trials = 60_000):

@@ -131,8 +131,8 @@ def degrees_and_shares(pieces, settings):
     r"$e^{-k\theta|T|\mathrm{kl}(\beta\alpha\|\alpha)}$, and if the product is small none is. This counts overlapping "
     "events as if they were disjoint, and is not tight.",
     notice="All graphs have nearly the same worst concentration, that of the top of the binomial: the dots, one a "
-    "setting, lie on their curves. The theorem's bound is well above. Errors can gather on a fixed quarter of the "
-    "skills, but only to a few times their fair share.",
+    "setting, lie on their curves. The theorem's bound is well above. Errors can gather on a fixed quarter or fifth of "
+    "the skills, but only to a few times their fair share.",
 )
 def worst_error_sets(
     key,
@@ -349,7 +349,7 @@ def one_coin_more(evidence):
     "logarithm vanishes beside $|T|$. What is left is a margin whose sign decides whether bad pairs are expected at "
     "all.",
     notice="At finite sizes the threshold is off by the logarithm of the polynomial factors over $|T|$, which is next "
-    "to nothing from a thousand pieces on: the distance falls by ten with each tenfold number of pieces.",
+    "to nothing from a thousand pieces on: the distance falls nearly by ten with each tenfold number of pieces.",
 )
 def first_moment_bound():
     texts = 10.0 ** np.arange(3, 8)

@@ -156,7 +156,8 @@ def monotone_curves(*, region: Literal["below one", "everywhere"] = "below one")
             error=1e-9 * more[1], aside={"twice as many": halved[0], "half as far": halved[1]},
         ),
         "slope in the share of errors": Identity(
-            slope, spent.imag / 1e-20, scale=rounding, aside={"without": slope + np.log(v / t)}
+            slope, spent.imag / 1e-20, scale=rounding,
+            aside={"at fixed β": a * v / t * np.log(v / t) + (1 - a * v / t) * slope},
         ),
     }  # fmt: skip
 
@@ -178,7 +179,7 @@ def in_proportion(evidence):
 
 @monotone_curves.control("the slope at fixed β", of="slope in the share of errors")
 def at_fixed_concentration(evidence):
-    return replace(evidence, left=evidence.aside["without"])
+    return replace(evidence, left=evidence.aside["at fixed β"])
 
 
 @monotone_curves.picture

@@ -35,7 +35,7 @@ FACTS, NEEDED = 5, 3
     },
     says=r"Tasks emerge in the order of their frequency $q$: half of the questions that need $m$ of $r$ facts are "
     r"answered after $(r/q)\ln\frac1{1-2^{-1/m}}$ examples. Exact match of $m$ tokens with error $N^{-a}$ moves to "
-    r"$N\propto m^{1/a}$ and takes $1.34/a$ decades, however long.",
+    r"$N\propto m^{1/a}$ and takes $1.34/a$ decades, for all long answers.",
     needs="facts of a task equally frequent, known once seen; independent errors of tokens",
     full=dict(trials=40_000),
     symbols={
