@@ -262,9 +262,9 @@ def spectrum(overlaps, rest, precision):
         "J13.8": ("leading eigenvector and own mean", "eigenvalues without noise", "overlaps along training"),
         "J13.9": ("overlaps along training", "eigenvalues along training"),
     },
-    says=r"For $k\ge3$ classes of equal weight with orthonormal means, the leading eigenvector of class $c$'s block "
-    r"of Hessian and G-matrix tends to $\mu_c$ at rate $1/\lambda$ or faster; without noise its eigenvalues are "
-    r"$\pi(1-\pi)/k$ and $(1-\pi)^2/k$, the others $q(1-q)/k$ and $q^2/k$, and "
+    says=r"For $k\ge3$ equal classes with orthonormal means, the leading eigenvector of class $c$'s block of "
+    r"Hessian and G-matrix is $\mu_c$ up to $O(1/\lambda)$; without noise $k$ times its eigenvalue is "
+    r"$\pi(1-\pi)$ or $(1-\pi)^2$, the others $q(1-q)$ or $q^2$, and "
     r"$\langle x^c,\mu_b\rangle=-\langle x^c,\mu_c\rangle/(k-1)$.",
     needs="orthonormal means, equal weights, at least three classes; eigenvectors at the minimizer of the penalized "
     "loss; along training, Hessians of twenty test inputs a dimension",

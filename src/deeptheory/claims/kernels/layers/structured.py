@@ -115,9 +115,9 @@ def graph_kernel(inputs, **settings):
 @claim(
     items={"A9.26": ("mean over finite networks", "recursion by another route", "hexagon and two triangles")},
     says="With one hidden layer the mean tangent kernel of finite graph networks is exactly a recursion over pairs of "
-    "nodes: sum over what each node hears, take the ReLU step, in the end sum over all pairs. With equal "
-    "features at all nodes it cannot tell a hexagon from two triangles.",
-    needs="ReLU, no biases, standard normal weights",
+    "nodes: sum over what each node hears, take the ReLU step, in the end sum over all pairs. It cannot tell a "
+    "hexagon from two triangles.",
+    needs="ReLU, no biases, standard normal weights; for the hexagon and the triangles equal features at all nodes",
     scale="printed: graph classification benchmarks; here four graphs of 2 to 4 nodes, networks of 8 neurons",
     symbols={
         r"\text{tangent kernel}": "the inner product, for two graphs, of the derivatives of the output by all weights",

@@ -228,8 +228,8 @@ jacobians_of = jax.jit(jax.vmap(UNIT.jacobian))
     says=r"For Gaussian data both extreme singular values of $Df(\theta_0)$ approach $\alpha\sqrt{d\,\mathbb "
     r"E\sigma'^2}$ "
     r"as $d$ and $m$ grow at fixed $n$, and $L$ approaches $\frac\alpha{\sqrt m}\sup|\sigma''|\max_i\|x_i\|^2$. "
-    r"Trained weights travel $\sqrt{n/d}$ and end apart from the linearized ones by order $\sqrt{n/md}$, so that with "
-    r"$n=\sqrt d$ the distance falls like $d^{-1/4}$.",
+    r"Trained weights travel $\sqrt{n/d}$ and end apart from the linearized ones by order $\sqrt{n/md}$, for "
+    r"$n=\sqrt d$ like $d^{-1/4}$.",
     needs="md well above n log n; an activation whose first Hermite coefficients do not vanish; α of order one; for "
     "travel and for deviation at fixed n residuals ±1 at the start, for n = √d labels ±1",
     scale="printed: n, d, m to infinity together; here one of them at a time with n up to 4, d up to 1280 and m up to "
