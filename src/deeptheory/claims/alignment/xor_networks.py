@@ -188,8 +188,8 @@ def resting(network, test, precision, decay):
     r"$e^{-\beta t}$ down to a floor of order $1/\lambda$, while the part in the plane is held by the data. Its "
     r"blocks are of order one in that plane and $1/\lambda$ beside it. The output settles on multiples of the feature "
     r"vectors $g(W\vartheta)$ of the four centres, which are also what its own blocks are made of.",
-    notice="At the start neither layer knows the eigenspaces of its blocks. At the end both are inside, the nearer the "
-    "larger the precision: the theorem's half power is on the safe side.",
+    notice="At the start neither layer lies in the eigenspaces of its blocks. At the end both are inside, the nearer "
+    "the larger the precision: the theorem's half power is on the safe side.",
 )
 def xor_layers_align(key, *, decay: Decay = 0.06, trials: Trials = 24):
     draw, precisions, steps = generator(key), np.array([16.0, 64.0, 256.0]), round(TIME / STEP)

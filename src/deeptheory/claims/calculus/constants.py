@@ -45,9 +45,9 @@ KNOWN = {"x²": (True, True, True, True), "|x|": (True, True, False, False), "�
         "L1.10": ("smoothness constants", "regularity of four functions"),
         "L1.21": "regularity of four functions",
     },
-    says=r"A continuous function has the Lipschitz constant $\sup\|\nabla f\|$ on a box, its gradient "
-    r"$\sup\|\nabla^2f\|$: 2 for $x^2$, ¼ for softplus. Intervals bound both for certain; $|x|$ has no smoothness "
-    r"constant, $\sqrt{|x|}$ and a step no Lipschitz constant.",
+    says=r"A continuous, piecewise smooth $f$ has the Lipschitz constant $\sup\|\nabla f\|$ on a box, $\nabla f$ if "
+    r"it is such $\sup\|\nabla^2f\|$: 2 for $x^2$, ¼ for softplus. Intervals bound both for certain; $|x|$ has no "
+    r"smoothness constant, $\sqrt{|x|}$ and a step no Lipschitz constant.",
     needs="functions of one variable on [−1, 2], and a product of two; bounds within one per cent; a derivative almost "
     "everywhere is not enough",
     symbols={

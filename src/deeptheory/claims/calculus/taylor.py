@@ -50,8 +50,9 @@ def remainders(places, orders=ORDERS):
         )
     },
     says=r"$f(x)=\sum_{n\le k}\frac{f^{(n)}(a)}{n!}(x-a)^n+R_k$ with $R_k=h(x)(x-a)^k$, $h\to0$ (Peano). With a "
-    r"further derivative $R_k=\int_a^x\frac{(x-t)^k}{k!}f^{(k+1)}(t)\,dt=\frac{f^{(k+1)}(c)}{(k+1)!}(x-a)^{k+1}$ for "
-    r"a $c$ between (Lagrange), so $|R_k|\le M|x-a|^{k+1}/(k+1)!$.",
+    r"further continuous derivative "
+    r"$R_k=\int_a^x\frac{(x-t)^k}{k!}f^{(k+1)}(t)\,dt=\frac{f^{(k+1)}(c)}{(k+1)!}(x-a)^{k+1}$ for a $c$ between "
+    r"(Lagrange), so $|R_k|\le M|x-a|^{k+1}/(k+1)!$.",
     needs=r"$f=e^{\sin x}$ about 0.3, in forty digits; Peano's form also for $|x|^{5/2}$, which has two derivatives "
     r"at 0",
     symbols={

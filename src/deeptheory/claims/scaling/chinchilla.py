@@ -57,8 +57,9 @@ def _literally(constants: tuple[str, ...], parameters: int, tokens: int) -> floa
     "times both sizes cost a hundred times the compute, and that is what halves the excess. Kaplan et al. have no "
     "floor, and their law would reach zero; fits with a floor say that text has entropy.",
     notice="The excess falls as a straight line against compute; the book's halving per tenfold scale is for tenfold "
-    "parameters and tenfold data together. The two fits of one law to one set of runs differ more than their constants "
-    "suggest, and Kaplan's law without a floor runs below both, nearest around $10^{21}$ to $10^{22}$ operations.",
+    "parameters and tenfold data together. The two fits of one law to one set of runs differ much less in the loss "
+    "than in their constants, and Kaplan's law without a floor runs below both, nearest around $10^{21}$ to "
+    "$10^{22}$ operations.",
 )
 def published_scaling_laws(*, law: Literal["Hoffmann et al.", "Besiroglu et al."] = "Hoffmann et al."):
     constants, printed = LAWS[law], PRINTED[law]

@@ -178,8 +178,8 @@ def blurred_and_recovered(pieces):
         ),
     },
     says=r"Transforms of measures whose distribution functions are $D$ apart differ by at most $2D/v$ at height $v$, "
-    r"and no constant below 2 will do; transforms also bound masses of intervals. They see the vague limit alone: "
-    r"those of $(1-p)\delta_0+p\,\delta_n$ tend to that of $(1-p)\delta_0$.",
+    r"and no constant below 2 will do; they also bound blurred masses of intervals. They see the vague limit "
+    r"alone: those of $(1-p)\delta_0+p\,\delta_n$ tend to that of $(1-p)\delta_0$.",
     needs="convergence of transforms at every z off the line gives weak convergence only to a limit of mass one",
     full=dict(sizes=(50, 100, 200, 400)),
     symbols={
