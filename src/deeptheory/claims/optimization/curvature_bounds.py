@@ -24,8 +24,14 @@ from deeptheory.optimization.landscapes import PiecewiseQuadratic, Quadratic
     items={"L5.11": "", "L5.23": ""},
     says=r"If all curvatures of $f$ lie in $[\mu,L]$, $\mu>0$, then $f$ is above its tangent at $x$ by at least "
     r"$\frac\mu2|y-x|^2$ and at most $\frac L2|y-x|^2$, and slopes differ by at least $\mu|y-x|$ and at most $L|y-x|$.",
-    needs="curvature between μ and L; searched over functions of one variable, L = 1",
-    over=dict(convexity=Reals(0.02, 0.9), excess=Reals(0, 1, shape=(PIECES,)), start=Reals(0.1, 10), end=Reals(-3, 12)),
+    needs="curvature between μ and L; searched over functions of one variable, L from 0.2 to 5",
+    over=dict(
+        convexity=Reals(0.02, 0.9),
+        excess=Reals(0, 1, shape=(PIECES,)),
+        start=Reals(0.1, 10),
+        end=Reals(-3, 12),
+        smoothness=Reals(0.2, 5, log=True),
+    ),
     symbols={
         "f": "the function",
         r"\mu": "the strong convexity: the least curvature",
@@ -38,26 +44,34 @@ from deeptheory.optimization.landscapes import PiecewiseQuadratic, Quadratic
     r"function lies above its tangents.",
     notice=r"On the left one function stays between the parabolas that touch it at one point. On the right each dot "
     r"is a function and two points, its height above the tangent over $\frac12|y-x|^2$: a mean of "
-    r"curvatures, so it lies between the least, its own $\mu$, and one. Functions that bend as little as they may, or "
+    r"curvatures, so it lies between the least, its own $\mu$, and $L$. Functions that bend as little as they may, or "
     r"as much, lie on the lines.",
 )
-def between_two_parabolas(convexity, excess, start, end):
-    function = PiecewiseQuadratic(jnp.arange(1.0, PIECES), convexity + (1 - convexity) * excess)
+def between_two_parabolas(convexity, excess, start, end, smoothness):
+    mu, bends = smoothness * convexity, smoothness * (convexity + (1 - convexity) * excess)
+    function = PiecewiseQuadratic(jnp.arange(1.0, PIECES), bends)
     (value, slope), (other, last) = (jax.value_and_grad(function)(x[None]) for x in (start, end))
     above, way = other - value - slope[0] * (end - start), jnp.abs(end - start)
     turn = jnp.abs(last - slope)[0]
     links = {
-        "above the lower parabola": (convexity / 2 * way**2, above),
-        "below the upper parabola": (above, way**2 / 2),
-        "slopes apart": (convexity * way, turn),
-        "slopes together": (turn, way),
+        "above the lower parabola": (mu / 2 * way**2, above),
+        "below the upper parabola": (above, smoothness / 2 * way**2),
+        "slopes apart": (mu * way, turn),
+        "slopes together": (turn, smoothness * way),
     }
     error = rounding(jnp.stack([value, other, slope[0] * end, slope[0] * start]))
-    bends = function.curvatures
-    return Chain(links, error=error, aside={"way": way, "above": above, "convexity": convexity, "curvatures": bends})
+    shown = {"above": above / smoothness, "convexity": convexity, "curvatures": bends / smoothness}
+    return Chain(links, error=error, aside=shown | {"way": way, "parabola without L": way**2 / 2})
 
 
 between_two_parabolas.control("curvature below μ, down to −1/4", over=dict(excess=Reals(-0.25, 1, shape=(PIECES,))))
+
+
+@between_two_parabolas.control("½|y − x|² and |y − x| above, without the L")
+def both_without_smoothness(evidence):
+    (above, _), (turn, _) = evidence.links["below the upper parabola"], evidence.links["slopes together"]
+    half, way = evidence.aside["parabola without L"], evidence.aside["way"]
+    return replace(evidence, links={"below the upper parabola": (above, half), "slopes together": (turn, way)})
 
 
 @between_two_parabolas.control("μ|y − x|² without the half")
@@ -100,8 +114,8 @@ def mean_curvatures(pieces):
             Line("the lower parabola, μ", ends, ends),
             Line("the lower parabola, μ", ends, 2 * ends, rival="without the half"),
         ],
-        x="strong convexity μ, L = 1",
-        y="height above the tangent / ½|y − x|²",
+        x="strong convexity, μ/L",
+        y="height above the tangent / ½L|y − x|²",
         ys=(0, 1.2),
     )
     return Row([one, means])

@@ -1,7 +1,7 @@
 """What one step of gradient descent achieves, and what many do without convexity (arora 2.1, 2.5; lucchi 5.5, 5.6).
 
 The for-all statements are searched over functions of one variable with piecewise constant curvature: the known worst
-functions of every class here are of that kind. The smoothness constant is 1, so step sizes are in units of 1/L.
+functions of every class here are of that kind. Curvatures are drawn in units of L, step sizes of 1/L; L moves.
 """
 
 import functools
@@ -61,8 +61,13 @@ def curvature_along_steps(function, states):
     items={"A2.7": "", "L5.15": ""},
     says=r"A gradient step of size $\eta\le 1/L$ lowers an $L$-smooth function by at least "
     r"$(\eta-\eta^2L/2)\|\nabla f\|^2\ge\frac\eta2\|\nabla f\|^2$, convex or not.",
-    needs="curvature between −L and L; η ≤ 1/L",
-    over=dict(curvatures=Reals(-1, 1, shape=(PIECES,)), start=Reals(0.1, 10), step=Reals(0.02, 1)),
+    needs="curvature between −L and L; η ≤ 1/L; searched with L from 0.2 to 5",
+    over=dict(
+        curvatures=Reals(-1, 1, shape=(PIECES,)),
+        start=Reals(0.1, 10),
+        step=Reals(0.02, 1),
+        smoothness=Reals(0.2, 5, log=True),
+    ),
     symbols={
         r"\eta": "the step size",
         "L": "the smoothness of $f$: no curvature of it is larger in size",
@@ -77,17 +82,26 @@ def curvature_along_steps(function, states):
     "the right, every function and step that was tried lowers its function by at least the guaranteed share; some "
     r"attain it, so that the share of the rival, with $\eta^4$, is too much.",
 )
-def descent_lemma(curvatures, start, step):
-    _, states = on_the_line(curvatures, start, step, 1)
+def descent_lemma(curvatures, start, step, smoothness):
+    eta = step / smoothness
+    _, states = on_the_line(smoothness * curvatures, start, eta, 1)
     square, drop = jnp.sum(states.gradient[0] ** 2), states.value[0] - states.value[1]
-    exact = guaranteed_decrease(square, step_size=step, smoothness=1.0)
-    links = {"half the step": (step / 2 * square, exact), "the whole decrease": (exact, drop)}
-    drawn = {"curvatures": curvatures, "start": start, "step": step, "decrease": drop / jnp.maximum(square, 1e-30)}
-    return Chain(links, error=rounding(states.value), aside=drawn)
+    exact = guaranteed_decrease(square, step_size=eta, smoothness=smoothness)
+    links = {"half the step": (eta / 2 * square, exact), "the whole decrease": (exact, drop)}
+    gain = smoothness * drop / jnp.maximum(square, 1e-30)
+    drawn = {"curvatures": curvatures, "start": start, "step": step, "decrease": gain}
+    aside = drawn | {"without L": (eta - eta**2 / 2) * square}
+    return Chain(links, error=rounding(states.value), aside=aside)
 
 
 descent_lemma.control("steps beyond 1/L", over=dict(step=Reals(1.01, 2)))
 descent_lemma.control("curvature beyond L", over=dict(curvatures=Reals(-1, 1.5, shape=(PIECES,))))
+
+
+@descent_lemma.control("(η − η²/2)‖∇f‖², without the L")
+def without_smoothness(evidence):
+    exact, drop = evidence.links["the whole decrease"]
+    return replace(evidence, links={"the rival": (np.reshape(evidence.aside["without L"], np.shape(exact)), drop)})
 
 
 @descent_lemma.control("η² inside the norm of the second-order term")
@@ -123,7 +137,10 @@ def parabola_above(pieces):
         Line("guaranteed", eta, eta - eta**4 / 2, rival="η² inside the norm"),
     ]
     return Row(
-        [Curves(picked, x="point x", y="value f(x), L = 1"), Curves(seen, x="step ηL", y="decrease / ‖∇f‖²", ys=(0, 2))]
+        [
+            Curves(picked, x="point x", y="value f(x), L = 1"),
+            Curves(seen, x="step ηL", y="decrease · L / ‖∇f‖²", ys=(0, 2)),
+        ]
     )
 
 
@@ -294,10 +311,15 @@ def means_and_bounds(pieces):
     items={"A2.22": "", "L5.16": "", "A7.8": ""},
     says=r"Without convexity, for $\eta\le1/L$ the least of $T$ squared gradient norms is at most "
     r"$4\Delta/((T-1)(4\eta-L\eta^2)+2/L)$ where $\Delta=f(x_0)-f^*$.",
-    needs="curvature between −L and L; η ≤ 1/L",
+    needs="curvature between −L and L; η ≤ 1/L; searched with L from 0.2 to 5",
     # With shorter steps a straight line comes so near the bound that the search ends there. The worst functions
     # alternate between both ends of the curvature; fewer generations do not find them, nor do these beyond T = 3.
-    over=dict(curvatures=Reals(-1, 1, shape=(PIECES,)), start=Reals(0.1, 10), step=Reals(0.5, 1)),
+    over=dict(
+        curvatures=Reals(-1, 1, shape=(PIECES,)),
+        start=Reals(0.1, 10),
+        step=Reals(0.5, 1),
+        smoothness=Reals(0.2, 5, log=True),
+    ),
     generations=100,
     full=dict(steps=3),
     symbols={
@@ -314,18 +336,25 @@ def means_and_bounds(pieces):
     "mean of the squared gradients may attain, is not attained by the least of them. With one gradient more in the "
     "denominator the curve would cut through the dots.",
 )
-def least_gradient_is_smaller(curvatures, start, step, *, steps: Steps = 2):
-    _, states = on_the_line(curvatures, start, step, steps)
+def least_gradient_is_smaller(curvatures, start, step, smoothness, *, steps: Steps = 2):
+    eta = step / smoothness
+    _, states = on_the_line(smoothness * curvatures, start, eta, steps)
     squares, value = jnp.sum(states.gradient[:-1] ** 2, axis=1), states.value
     # The minimum is at least g²/(2L) below any point; taking it to be just there makes the statement stronger.
-    gap = value[0] - value[-2] + squares[-1] / 2
-    least, more = (worst_stationarity(gap, step_size=step, smoothness=1.0, gradients=n) for n in (steps, steps + 1))
-    aside = {"one more": more, "gap": gap, "step": step}
-    return Inequality(squares.min(), least, error=rounding(value) * 2 / step, aside=aside)
+    gap, setting = value[0] - value[-2] + squares[-1] / (2 * smoothness), dict(step_size=eta, smoothness=smoothness)
+    least, more = (worst_stationarity(gap, **setting, gradients=n) for n in (steps, steps + 1))
+    without = 4 * gap / ((steps - 1) * (4 * eta - eta**2) + 2)
+    aside = {"one more": more, "without L": without, "scaled gap": smoothness * gap, "step": step}
+    return Inequality(squares.min(), least, error=rounding(value) * 2 / eta, aside=aside)
 
 
 least_gradient_is_smaller.control("steps beyond 1/L", over=dict(step=Reals(1.05, 2.5)))
 least_gradient_is_smaller.control("curvature beyond L", over=dict(curvatures=Reals(-1, 2, shape=(PIECES,))))
+
+
+@least_gradient_is_smaller.control("4Δ/((T − 1)(4η − η²) + 2), without the L")
+def least_without_smoothness(evidence):
+    return replace(evidence, bound=np.reshape(evidence.aside["without L"], np.shape(evidence.bound)))
 
 
 @least_gradient_is_smaller.control("T for T − 1 in the denominator")
@@ -335,9 +364,9 @@ def one_gradient_more(evidence):
 
 @least_gradient_is_smaller.picture
 def least_by_step(pieces, settings):
-    """The least squared gradient of each run, over the gap it started with, below the sharp bound and the usual one."""
+    """The least squared gradient of each run, over L times its first gap, below the sharp bound and the usual one."""
     found, eta, count = pieces[""], np.linspace(0.5, 1, 100), settings["steps"]
-    step, gap = found.aside["step"], found.aside["gap"]
+    step, gap = found.aside["step"], found.aside["scaled gap"]
     setting: dict[str, Any] = dict(step_size=eta, gradients=count)
     marks = [
         Dots("random and searched functions", step, np.ravel(found.quantity) / gap),
@@ -350,4 +379,4 @@ def least_by_step(pieces, settings):
             rival="T for T − 1",
         ),
     ]
-    return Curves(marks, x="step ηL", y="least squared gradient / (f(x₀) − f*)")
+    return Curves(marks, x="step ηL", y="least squared gradient / (L(f(x₀) − f*))")

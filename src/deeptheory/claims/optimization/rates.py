@@ -1,7 +1,7 @@
 """How fast gradient descent is on quadratic, convex and Polyak–Łojasiewicz functions (lucchi 5.4–5.6).
 
 The for-all statements are searched over functions of one variable with piecewise constant curvature, as in
-`gradient_descent`; the smoothness constant is 1, so step sizes are in units of 1/L.
+`gradient_descent`: curvatures are drawn in units of L, step sizes in units of 1/L, and L moves.
 """
 
 from dataclasses import replace
@@ -154,9 +154,13 @@ def modes_and_steps(pieces, settings):
     says=r"On a $\mu$-strongly convex $L$-smooth function each step multiplies the distance to the minimizer by at "
     r"most $\max(|1-\eta\mu|,|1-\eta L|)$, so for $\eta\le1/L$: $\|x_k-x^*\|^2\le(1-\eta\mu)^k\|x_0-x^*\|^2$ and "
     r"$f(x_k)-f^*\le\frac L2(1-\eta\mu)^k\|x_0-x^*\|^2$.",
-    needs="curvature between μ and L; η ≤ 1/L",
+    needs="curvature between μ and L; η ≤ 1/L; searched with L from 0.2 to 5",
     over=dict(
-        convexity=Reals(0.02, 0.9), excess=Reals(0, 1, shape=(PIECES,)), start=Reals(0.1, 10), step=Reals(0.02, 1)
+        convexity=Reals(0.02, 0.9),
+        excess=Reals(0, 1, shape=(PIECES,)),
+        start=Reals(0.1, 10),
+        step=Reals(0.02, 1),
+        smoothness=Reals(0.2, 5, log=True),
     ),
     symbols={
         r"\mu": "the least curvature of the function",
@@ -176,30 +180,50 @@ def modes_and_steps(pieces, settings):
     explore={"curved": ("everywhere", "on average"), "steps": (3, 6, 12)},
 )
 def strongly_convex_contraction(
-    convexity, excess, start, step, *, steps: Steps = 6, curved: Literal["everywhere", "on average"] = "everywhere"
+    convexity,
+    excess,
+    start,
+    step,
+    smoothness,
+    *,
+    steps: Steps = 6,
+    curved: Literal["everywhere", "on average"] = "everywhere",
 ):
-    floor = convexity if curved == "everywhere" else 0.0
-    _, states = on_the_line(floor + (1 - floor) * excess, start, step, steps)
+    floor, eta = convexity if curved == "everywhere" else 0.0, step / smoothness
+    _, states = on_the_line(smoothness * (floor + (1 - floor) * excess), start, eta, steps)
     if curved == "on average":
         convexity = jnp.minimum(convexity, excess.mean())
     # From the first step on: before it all bounds are attained, and a search would find every function as bad.
     distance, k, first = jnp.sum(states.position[1:] ** 2, axis=1), jnp.arange(1, steps + 1), start**2
-    sharp = worst_contraction(step_size=step, smoothness=1.0, strong_convexity=convexity) ** (2 * k) * first
-    linear = (1 - step * convexity) ** k * first
-    twice = jnp.maximum(1 - 2 * step * convexity, 0) ** k * first
+    mu = smoothness * convexity
+    sharp = worst_contraction(step_size=eta, smoothness=smoothness, strong_convexity=mu) ** (2 * k) * first
+    linear = (1 - eta * mu) ** k * first
+    twice = jnp.maximum(1 - 2 * eta * mu, 0) ** k * first
     return Chain(
         {
             "sharp contraction": (distance, sharp),
             "linear rate": (sharp, linear),
-            "value by distance": (states.value[1:], distance / 2),
-            "value": (states.value[1:], linear / 2),
+            "value by distance": (states.value[1:], smoothness * distance / 2),
+            "value": (states.value[1:], smoothness * linear / 2),
         },
-        aside={"twice the rate": twice, "step": step, "convexity": convexity, "first": first},
+        aside={
+            "twice the rate": twice,
+            "step": step,
+            "convexity": convexity,
+            "first": first,
+            "without L": linear / 2,
+        },
     )
 
 
 strongly_convex_contraction.control("steps beyond 1/L", over=dict(step=Reals(1.01, 2.2)))
 strongly_convex_contraction.control("strongly convex only on average", curved="on average")
+
+
+@strongly_convex_contraction.control("½(1 − ημ)^k‖x₀ − x*‖² for the value, without the L")
+def value_without_smoothness(evidence):
+    value, _ = evidence.links["value"]
+    return replace(evidence, links={"value": (value, evidence.aside["without L"])})
 
 
 @strongly_convex_contraction.control("1 − 2ημ for the square of 1 − ημ")
@@ -239,8 +263,13 @@ def distances(pieces):
     says=r"On a convex $L$-smooth function with $\eta\le1/L$ the gap after $k$ steps is at most "
     r"$\|x_0-x^*\|^2/(2\eta k)$, which bounds even the mean gap of these steps, and at most "
     r"$L\|x_0-x^*\|^2/(4k\eta L+2)$.",
-    needs="curvature between 0 and L; a minimizer; η ≤ 1/L",
-    over=dict(curvatures=Reals(0, 1, shape=(PIECES,)), start=Reals(0.5, 12), step=Reals(0.05, 1)),
+    needs="curvature between 0 and L; a minimizer; η ≤ 1/L; searched with L from 0.2 to 5",
+    over=dict(
+        curvatures=Reals(0, 1, shape=(PIECES,)),
+        start=Reals(0.5, 12),
+        step=Reals(0.05, 1),
+        smoothness=Reals(0.2, 5, log=True),
+    ),
     symbols={
         "L": "the smoothness: the largest curvature",
         r"\eta": "the step size",
@@ -255,14 +284,14 @@ def distances(pieces):
     "half: the textbook bound is twice too large for them. The mean gap goes above the sharp curve and stays below "
     "the textbook's, which it proves.",
 )
-def convex_gap(curvatures, start, step, *, steps: Steps = 5):
-    _, states = on_the_line(curvatures, start, step, steps)
-    k = jnp.arange(1, steps + 1)
-    worst = worst_convex_gap(start**2, step_size=step, smoothness=1.0, steps=k)
-    printed = convex_gap_bound(start**2, step_size=step, steps=k)
+def convex_gap(curvatures, start, step, smoothness, *, steps: Steps = 5):
+    k, eta = jnp.arange(1, steps + 1), step / smoothness
+    _, states = on_the_line(smoothness * curvatures, start, eta, steps)
+    worst, fewer = (worst_convex_gap(start**2, step_size=eta, smoothness=smoothness, steps=n) for n in (k, k + 1))
+    printed = convex_gap_bound(start**2, step_size=eta, steps=k)
     mean = jnp.cumsum(states.value[1:]) / k
-    fewer = worst_convex_gap(start**2, step_size=step, smoothness=1.0, steps=k + 1)
-    aside = {"one step more": fewer, "step": step}
+    without = start**2 / (4 * k * eta + 2)
+    aside = {"one step more": fewer, "without L": without, "without η": printed * eta, "step": step}
     return Chain(
         {"worst": (states.value[1:], worst), "printed": (worst, printed), "mean": (mean, printed)}, aside=aside
     )
@@ -270,6 +299,18 @@ def convex_gap(curvatures, start, step, *, steps: Steps = 5):
 
 convex_gap.control("not convex", over=dict(curvatures=Reals(-1, 1, shape=(PIECES,))))
 convex_gap.control("steps beyond 1/L", over=dict(step=Reals(1.05, 2.2)))
+
+
+@convex_gap.control("‖x₀ − x*‖²/(4kη + 2), without the L")
+def gap_without_smoothness(evidence):
+    gap, _ = evidence.links["worst"]
+    return replace(evidence, links={"worst": (gap, evidence.aside["without L"])})
+
+
+@convex_gap.control("‖x₀ − x*‖²/(2k) for the mean gap, without the step size")
+def mean_without_the_step(evidence):
+    mean, _ = evidence.links["mean"]
+    return replace(evidence, links={"mean": (mean, evidence.aside["without η"])})
 
 
 @convex_gap.control("k + 1 for k in the sharp bound")
@@ -304,8 +345,14 @@ def gaps(pieces):
     items={"L5.17": ""},
     says=r"If $\frac12\|\nabla f\|^2\ge\mu(f-f^*)$ and $f$ is $L$-smooth, each gradient step multiplies $f-f^*$ by "
     r"at most $1-2\mu(\eta-\eta^2L/2)$: by $1-\mu/L$ at $\eta=1/L$, and by $1-\frac34\mu/L$ at $\eta=1/(2L)$.",
-    needs="the Polyak–Łojasiewicz inequality with μ on the whole line; 0 < η < 2/L; no convexity",
-    over=dict(curvatures=Reals(-1, 1, shape=(4,)), start=Reals(0.1, 6), step=Reals(0.05, 1.95)),
+    needs="the Polyak–Łojasiewicz inequality with μ on the whole line; 0 < η < 2/L; no convexity; searched with L "
+    "from 0.2 to 5",
+    over=dict(
+        curvatures=Reals(-1, 1, shape=(4,)),
+        start=Reals(0.1, 6),
+        step=Reals(0.05, 1.95),
+        smoothness=Reals(0.2, 5, log=True),
+    ),
     symbols={
         r"\mu": r"the Polyak–Łojasiewicz constant: $\frac12\|\nabla f\|^2\ge\mu(f-f^*)$ everywhere",
         "f^*": "the minimum of $f$",
@@ -325,23 +372,27 @@ def polyak_lojasiewicz_rate(
     curvatures,
     start,
     step,
+    smoothness,
     *,
     steps: Steps = 5,
     constant: Literal["everywhere", "at the minimum"] = "everywhere",
 ):
-    function, states = on_the_line(curvatures, start, step, steps)
-    mu = function.polyak_lojasiewicz if constant == "everywhere" else curvatures[0]
-    shrink = polyak_lojasiewicz_factor(step_size=step, smoothness=1.0, constant=mu)
-    _, halved = on_the_line(curvatures, start, 0.5, steps)
+    bends, eta = smoothness * curvatures, step / smoothness
+    function, states = on_the_line(bends, start, eta, steps)
+    mu = function.polyak_lojasiewicz if constant == "everywhere" else bends[0]
+    shrink = polyak_lojasiewicz_factor(step_size=eta, smoothness=smoothness, constant=mu)
+    half = 0.5 / smoothness
+    _, halved = on_the_line(bends, start, half, steps)
     # Where the inequality fails its constant is 0 and the statement is empty; the search goes where it is not.
     gap, slower = (jnp.where(mu > 0, run.value, 0.0) for run in (states, halved))
     k = jnp.arange(1, steps + 1)
     aside = {
         "gap with half the step": slower[1:],
-        "printed": (1 - mu) ** k * slower[0],
-        "proved": polyak_lojasiewicz_factor(step_size=0.5, smoothness=1.0, constant=mu) ** k * slower[0],
-        "curvatures": curvatures,
-        "constant": mu,
+        "printed": (1 - mu / smoothness) ** k * slower[0],
+        "proved": polyak_lojasiewicz_factor(step_size=half, smoothness=smoothness, constant=mu) ** k * slower[0],
+        "without L": jnp.abs(1 - 2 * mu * (eta - eta**2 / 2)) ** k * gap[0],
+        "curvatures": bends,
+        "constant": mu / smoothness,
         "positions": halved.position[:, 0],
     }
     return Inequality(gap[1:], shrink**k * gap[0], error=rounding(gap), aside=aside)
@@ -350,6 +401,11 @@ def polyak_lojasiewicz_rate(
 @polyak_lojasiewicz_rate.control("step 1/(2L) with the factor 1 − μ/L, as printed", erratum="L5.17a")
 def printed_factor(evidence):
     return replace(evidence, quantity=evidence.aside["gap with half the step"], bound=evidence.aside["printed"])
+
+
+@polyak_lojasiewicz_rate.control("1 − 2μ(η − η²/2), without the L")
+def factor_without_smoothness(evidence):
+    return replace(evidence, bound=evidence.aside["without L"])
 
 
 polyak_lojasiewicz_rate.control(
@@ -365,7 +421,11 @@ def without_convexity(pieces):
     aside = pieces[""].aside
     gap, printed, proved = (aside[name] for name in ("gap with half the step", "printed", "proved"))
     # Among the functions that bend down somewhere, the one that is slowest for its constant.
-    bent = (aside["curvatures"].min(1) < -0.1) & (aside["positions"][:, 0] > 2) & (aside["constant"] > 0.02)
+    bent = (
+        (aside["curvatures"].min(1) < -0.1 * np.abs(aside["curvatures"]).max(1))
+        & (aside["positions"][:, 0] > 2)
+        & (aside["constant"] > 0.02)
+    )
     chosen = int(np.argmax(np.where(bent, (gap / np.maximum(printed, 1e-12)).max(1), -1.0)))
     curvatures, path = jnp.asarray(aside["curvatures"][chosen]), aside["positions"][chosen]
     function = PiecewiseQuadratic(jnp.arange(1.0, len(curvatures)), curvatures)

@@ -174,8 +174,13 @@ def remainders_and_circles(pieces):
     items={"A2.6": "", "A2.5": "", "L5.23": ""},
     says=r"If all curvatures of $f$ lie in $[-L,L]$ then $|f'(w)-f'(w_t)|\le L|w-w_t|$, and $f(w)$ differs from its "
     r"tangent at $w_t$ by at most $\frac L2|w-w_t|^2$, upwards and downwards.",
-    needs="curvature between −L and L; searched over functions of one variable, L = 1",
-    over=dict(curvatures=Reals(-1, 1, shape=(PIECES,)), start=Reals(0.1, 10), end=Reals(-3, 12)),
+    needs="curvature between −L and L; searched over functions of one variable, L from 0.2 to 5",
+    over=dict(
+        curvatures=Reals(-1, 1, shape=(PIECES,)),
+        start=Reals(0.1, 10),
+        end=Reals(-3, 12),
+        smoothness=Reals(0.2, 5, log=True),
+    ),
     symbols={
         "f": "the function",
         "L": "the smoothness",
@@ -187,23 +192,31 @@ def remainders_and_circles(pieces):
     notice="Every function and pair of points lies between the two parabolas, and some on them: those whose curvature "
     "is $L$, or $-L$, all the way. With a quarter in the place of the half they would not.",
 )
-def smooth_functions_lie_between_parabolas(curvatures, start, end):
-    function = PiecewiseQuadratic(jnp.arange(1.0, PIECES), curvatures)
+def smooth_functions_lie_between_parabolas(curvatures, start, end, smoothness):
+    function = PiecewiseQuadratic(jnp.arange(1.0, PIECES), smoothness * curvatures)
     value, slope = jax.value_and_grad(function)(start[None])
     other, last = jax.value_and_grad(function)(end[None])
     above, way = other - value - slope[0] * (end - start), jnp.abs(end - start)
     links = {
-        "slopes": (jnp.abs(last - slope)[0], way),
-        "above the tangent": (above, way**2 / 2),
-        "below the tangent": (-above, way**2 / 2),
+        "slopes": (jnp.abs(last - slope)[0], smoothness * way),
+        "above the tangent": (above, smoothness / 2 * way**2),
+        "below the tangent": (-above, smoothness / 2 * way**2),
     }
     error = rounding(jnp.stack([value, other, slope[0] * end, slope[0] * start]))
-    return Chain(links, error=error, aside={"way": end - start, "above": above})
+    aside = {"way": end - start, "above": above / smoothness, "smoothness": smoothness}
+    return Chain(links, error=error, aside=aside)
 
 
 smooth_functions_lie_between_parabolas.control(
     "curvature beyond L", over=dict(curvatures=Reals(-1, 1.5, shape=(PIECES,)))
 )
+
+
+@smooth_functions_lie_between_parabolas.control("no L in any of the three")
+def without_smoothness(evidence):
+    factor = np.reshape(evidence.aside["smoothness"], np.shape(evidence.links["slopes"][1]))
+    links = {name: (seen, bound / factor) for name, (seen, bound) in evidence.links.items()}
+    return replace(evidence, links=links)
 
 
 @smooth_functions_lie_between_parabolas.control("L/4 in the place of L/2")
@@ -220,18 +233,18 @@ def half_the_slope(evidence):
 
 @smooth_functions_lie_between_parabolas.picture
 def between_parabolas(pieces):
-    """The height above the tangent for every function and pair of points, between the two parabolas."""
+    """The height above the tangent over L for every function and pair of points, between the two parabolas."""
     aside = pieces[""].aside
     way = np.linspace(-8, 8, 100)
     return Curves(
         [
             Dots("functions", aside["way"], aside["above"]),
-            Line("± L/2 |w − w_t|²", way, way**2 / 2),
-            Line("± L/2 |w − w_t|²", way, -(way**2) / 2),
-            Line("± L/2 |w − w_t|²", way, way**2 / 4, rival="L/4"),
+            Line("± ½ |w − w_t|²", way, way**2 / 2),
+            Line("± ½ |w − w_t|²", way, -(way**2) / 2),
+            Line("± ½ |w − w_t|²", way, way**2 / 4, rival="L/4 for L/2"),
         ],
         x="distance w − w_t",
-        y="height above the tangent, L = 1",
+        y="height above the tangent / L",
         xs=(-8, 8),
         ys=(-30, 30),
     )
