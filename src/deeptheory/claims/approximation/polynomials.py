@@ -102,8 +102,8 @@ def bernstein_polynomials(*, degrees: EVEN = (4, 16, 64, 256)):
                 "spread": (X * (1 - X), np.full(len(X), 0.25)),
                 "error": (np.array(errors), np.tile(wanted, (len(targets), 1))),
                 "error of Lipschitz functions": (
-                    kinks,
-                    np.array([lipschitz_bernstein_bound(1.0, m) for m in degrees]),
+                    np.array([[worst(f, bernstein_polynomial(f, m)) for m in degrees] for f, _, _ in targets]),
+                    np.array([[lipschitz_bernstein_bound(rho, m) for m in degrees] for _, rho, _ in targets]),
                 ),
             },
             aside={"throws": throws},

@@ -180,15 +180,17 @@ def barron_theorem(key, *, trials: Trials = 8000, radius: Annotated[float, Inter
     keys = iter(jax.random.split(key, 64))
     dimensions = (2, 10)
     predicted, observed, bounds = [], [], []
+    radii = {2: radius, 10: 0.7 * radius}
     for dimension in dimensions:
+        reach = radii[dimension]
         frequencies = 0.6 * draw.standard_normal((8, dimension))
         target = CosineSum(draw.uniform(0.2, 1, 8), frequencies, draw.uniform(0, 1, 8))
         # A law with half of its mass on the sphere and some of it in one place.
-        x = radius * unit_vectors(draw, 10, dimension) * np.r_[np.ones(5), draw.uniform(0, 1, 5)][:, None]
+        x = reach * unit_vectors(draw, 10, dimension) * np.r_[np.ones(5), draw.uniform(0, 1, 5)][:, None]
         x = np.concatenate([x, np.repeat(x[:1], 2, axis=0)])
-        predicted.append([expected_threshold_error(target, x, k, radius=radius) for k in UNITS])
-        bounds.append([barron_error_bound(target.barron_constant, k, radius=radius) for k in UNITS])
-        observed.append([errors_of_networks(next(keys), target, x, k, trials, radius) for k in UNITS])
+        predicted.append([expected_threshold_error(target, x, k, radius=reach) for k in UNITS])
+        bounds.append([barron_error_bound(target.barron_constant, k, radius=reach) for k in UNITS])
+        observed.append([errors_of_networks(next(keys), target, x, k, trials, reach) for k in UNITS])
         if dimension == 2:
             units = [
                 errors_of_networks(next(keys), target, x, 6, trials, radius, each) for each in ACTIVATIONS.values()

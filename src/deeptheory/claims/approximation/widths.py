@@ -16,6 +16,7 @@ from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, Inequality, Rate, claim
 from deeptheory.lab.pictures import Curves, Line
 
+CONSTANT = 1.7  # Barron's C
 LARGEST = {1: 8000, 2: 130, 4: 13}
 """the highest frequency whose waves are counted, by dimension: some ten thousands of waves each"""
 
@@ -30,6 +31,7 @@ LARGEST = {1: 8000, 2: 130, 4: 13}
             "size of the limit",
             "best basis reaches the width",
             "no basis beats the width",
+            "equally strong waves are the worst",
             "adaptive error below Maurey's",
         )
     },
@@ -58,12 +60,12 @@ def adaptive_features_beat_fixed_bases(key):
     pieces, sizes = {}, []
     names = {1: "on the line", 2: "in the plane", 4: "in four dimensions"}
     for dimension, largest in LARGEST.items():
-        lengths = wave_lengths(dimension, largest)
+        lengths = wave_lengths(dimension, largest, constant=CONSTANT)
         top = int(0.8 * len(lengths) * 2 / (dimension + 2))
         terms = [int(top / 8**step) for step in (3, 2, 1, 0)]
         fixed = np.array([fixed_width(lengths, m) for m in terms])
         adaptive = np.array([adaptive_width(lengths, m) for m in terms])
-        sizes.append([fixed[-1], limiting_fixed_width(dimension, terms[-1])])
+        sizes.append([fixed[-1], limiting_fixed_width(dimension, terms[-1], constant=CONSTANT)])
         near = tuple(-2 / other for other in (dimension - 1, dimension + 1) if other)
         aside = {"adaptive": adaptive, "fixed": fixed, "terms": np.array(terms)}
         pieces[f"fixed basis {names[dimension]}"] = Rate(
@@ -73,9 +75,9 @@ def adaptive_features_beat_fixed_bases(key):
             pieces["adaptive terms in four dimensions"] = Rate(
                 np.array(terms, float), adaptive, exponent=-1.5, rivals=(-1.0, -0.5), resolution=0.04
             )
-    reached, widths, next_widths, others, bounds, chosen, maurey, counts = ([] for _ in range(8))
+    reached, widths, next_widths, others, bounds, chosen, whole, spread, maurey, counts = ([] for _ in range(10))
     for dimension, largest, m in ((1, 12, 5), (2, 4, 9), (3, 3, 20)):
-        lengths = wave_lengths(dimension, largest, constant=1.7)
+        lengths = wave_lengths(dimension, largest, constant=CONSTANT)
         width = fixed_width(lengths, m)
         best = best_fixed_basis(lengths, m)
         widths.append(width)
@@ -87,10 +89,12 @@ def adaptive_features_beat_fixed_bases(key):
             bounds.append(width)
         # Targets spread over the s longest waves so that all are equally strong: the worst there are.
         for terms in (1, m):
-            worst = 0.0
-            for s in range(terms + 1, len(lengths) + 1):
-                worst = max(worst, np.sum(np.full(s, 1 / np.sum(1 / lengths[:s])) ** 2) * (s - terms) / s)
-            chosen.append([adaptive_width(lengths, terms), worst])
+            equal = [np.full(s, 1 / np.sum(1 / lengths[:s])) for s in range(terms + 1, len(lengths) + 1)]
+            chosen.append([adaptive_width(lengths, terms), max(np.sum(each[terms:] ** 2) for each in equal)])
+            whole.append(max(np.sum(each**2) for each in equal))
+            # Other targets: random shares of the s longest waves; what is left without their strongest `terms` waves.
+            shares = [np.sort(draw.dirichlet(np.ones(s)) * lengths[:s]) for s in range(terms + 1, len(lengths) + 1)]
+            spread.append(max(float(np.sum(each[:-terms] ** 2)) for each in shares))
             counts.append(terms)
             maurey.append(lengths[0] ** 2 / (4 * terms))
     sizes, chosen = np.array(sizes), np.array(chosen)
@@ -108,6 +112,10 @@ def adaptive_features_beat_fixed_bases(key):
             along={"basis": ["best", "lowest waves", "random", "near the best", "near the lowest"] * 3},
             error=1e-12,
         ),
+        "equally strong waves are the worst": Identity(
+            chosen[:, 0], chosen[:, 1], size=400.0, along={"terms": np.array(counts)}, aside={"whole": np.array(whole)}
+        ),
+        "no target is worse": Inequality(np.array(spread), chosen[:, 0], along={"terms": np.array(counts)}),
         "adaptive error below Maurey's": Inequality(
             chosen.ravel(), np.repeat(maurey, 2), along={"terms": np.repeat(counts, 2)}
         ),
@@ -133,6 +141,16 @@ def first_left_out(evidence):
 @adaptive_features_beat_fixed_bases.control("the width of m + 1 terms", of="best basis reaches the width")
 def one_term_more(evidence):
     return replace(evidence, right=evidence.aside["one more"])
+
+
+@adaptive_features_beat_fixed_bases.control("C for C²", of="size of the limit")
+def first_power(evidence):
+    return replace(evidence, right=evidence.right / CONSTANT)
+
+
+@adaptive_features_beat_fixed_bases.control("all s waves missed, not s − m", of="equally strong waves are the worst")
+def all_missed(evidence):
+    return replace(evidence, right=evidence.aside["whole"])
 
 
 @adaptive_features_beat_fixed_bases.control("1/(4m + 1) for 1/(4m)", of="adaptive error below Maurey's")

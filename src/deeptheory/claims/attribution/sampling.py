@@ -1,6 +1,7 @@
 """Shapley values from random orders and from random sets that all players share."""
 
 from dataclasses import replace
+from itertools import product
 from typing import Annotated
 
 import jax
@@ -21,6 +22,7 @@ from deeptheory.lab import Chance, Identity, Inequality, Trials, claim
 from deeptheory.lab.pictures import Curves, Line, Row
 
 PLAYERS, ORDERS = 6, 40
+GAINS = np.array([0.2, 1.0, 5.0])
 COUNTS, SAMPLES, RISKS = np.array([2, 6, 20]), np.array([50, 200, 800]), np.array([0.5, 0.05, 0.001])
 BUDGETS = 2 ** np.arange(8, 15)
 
@@ -85,9 +87,10 @@ def errors_by_budget(key):
     "lose on the right, where all players together move it far and each of them little.",
 )
 def sampled_shapley_values(key, *, trials: Trials = 400, delta: Annotated[float, Interval(ge=0.01, le=0.2)] = 0.05):
-    radius = np.array(
-        [[[permutation_radius(n, m, 1.0, delta=d) for d in RISKS] for m in SAMPLES.tolist()] for n in COUNTS.tolist()]
-    )
+    grid = product(GAINS.tolist(), COUNTS.tolist(), SAMPLES.tolist(), RISKS)
+    radius = np.array([permutation_radius(n, m, gain, delta=d) for gain, n, m, d in grid])
+    radius = radius.reshape(len(GAINS), len(COUNTS), len(SAMPLES), len(RISKS))
+    gains = GAINS[:, None, None, None]
     keys = jax.random.split(key, trials)
     orders = [permutation_estimate(k, parity, PLAYERS, permutations=ORDERS, largest=1.0, delta=delta) for k in keys]
     far = np.array([np.abs(one.values).max() for one in orders])
@@ -96,11 +99,11 @@ def sampled_shapley_values(key, *, trials: Trials = 400, delta: Annotated[float,
     equal = (tables[:, -1:] - tables[:, :1]) / PLAYERS
     return {
         "chance of a miss in the parity game": Inequality(
-            log_misses(radius),
+            log_misses(radius / gains),
             np.broadcast_to(np.log(RISKS), radius.shape),
             log=True,
-            along={"N": COUNTS, "m": SAMPLES, "delta": RISKS},
-            aside={"narrow": log_misses(radius / 2)},
+            along={"R": GAINS, "N": COUNTS, "m": SAMPLES, "delta": RISKS},
+            aside={"narrow": log_misses(radius / gains / 2), "root": log_misses(radius / gains**1.5)},
         ),
         "random orders beyond their radius": Chance(
             int(np.sum(far > orders[0].radius)), trials, delta, aside={"half": np.sum(far > orders[0].radius / 2)}
@@ -118,6 +121,11 @@ def sampled_shapley_values(key, *, trials: Trials = 400, delta: Annotated[float,
 @sampled_shapley_values.control("gains within an interval of width R", of="chance of a miss in the parity game")
 def narrow(evidence):
     return replace(evidence, quantity=evidence.aside["narrow"])
+
+
+@sampled_shapley_values.control("√R for R", of="chance of a miss in the parity game")
+def root_of_the_gain(evidence):
+    return replace(evidence, quantity=np.maximum(evidence.aside["root"], -1e4))  # beyond one there is no miss at all
 
 
 @sampled_shapley_values.control("half the radius", of="random orders beyond their radius")

@@ -93,7 +93,8 @@ def a_kick_leaves_the_ridge(
         path[time] = y
         if time < steps:
             y = (1 + growth) * y - kicks[time]
-    out = np.argmax(np.abs(path) > 1.0, axis=0)
+    ends = np.array([0.3, 1.0, 4.0])
+    out = np.stack([np.argmax(np.abs(path) > end, axis=0) for end in ends])
     late = np.array([steps // 8, steps // 4, steps // 2])
     return {
         "plain descent": Exact(np.array([np.all(paths[0, :, 1] == 0), paths[0, -1, 0] < 1e-6]), np.array([True, True])),
@@ -112,9 +113,10 @@ def a_kick_leaves_the_ridge(
             aside={"growth": growth, "kick": rate * noise},
         ),
         "mean time to leave": Law(
-            float(kick_escape_time(1.0, growth=growth, kick=rate * noise)),
+            np.asarray(kick_escape_time(ends, growth=growth, kick=rate * noise)),
             out,
             exact=True,
+            along={"R": ends},
             aside={"growth": growth, "kick": rate * noise},
         ),
     }
@@ -142,17 +144,24 @@ def without_euler(evidence):
 def first_kick(evidence):
     growth = evidence.aside["growth"]
     # The first kick alone is a normal number of size κ at time 1.
-    alone = (np.log(1 / evidence.aside["kick"]) + (np.euler_gamma + np.log(2)) / 2) / np.log1p(growth) + 1.5
+    ratios = np.asarray(evidence.along["R"]) / evidence.aside["kick"]
+    alone = (np.log(ratios) + (np.euler_gamma + np.log(2)) / 2) / np.log1p(growth) + 1.5
     return replace(evidence, predicted=alone)
+
+
+@a_kick_leaves_the_ridge.control("the same time for every R, that of R = 1", of="mean time to leave")
+def without_the_end(evidence):
+    return replace(evidence, predicted=np.full(3, np.asarray(evidence.predicted)[1]))
 
 
 @a_kick_leaves_the_ridge.picture
 def ways_and_times(pieces, settings):
     """The coordinate along the way out, from three starts (left); times at which noisy runs have left (right)."""
     ways, times = pieces["steps to leave"], pieces["mean time to leave"]
-    paths, out = np.asarray(ways.aside["paths"]), np.asarray(times.observed)
+    paths, out = np.asarray(ways.aside["paths"]), np.asarray(times.observed)[1]  # R = 1
     rate = np.log1p(times.aside["growth"])
-    middle = float(np.asarray(times.predicted)) - 0.5 - (np.euler_gamma + np.log(2)) / 2 / rate
+    mean = float(np.asarray(times.predicted)[1])
+    middle = mean - 0.5 - (np.euler_gamma + np.log(2)) / 2 / rate
     grid = np.linspace(out.min(), np.quantile(out, 0.999), 200)
     size = np.exp(-(grid - 0.5 - middle) * rate)
     density = 2 * rate * size * np.exp(-(size**2) / 2) / np.sqrt(2 * np.pi)
@@ -167,7 +176,7 @@ def ways_and_times(pieces, settings):
             Histogram(
                 [
                     Line("logarithm of a normal number", grid, density),
-                    Level("mean", x=float(np.asarray(times.predicted))),
+                    Level("mean", x=mean),
                 ],
                 samples=out,
                 x="steps to leave",

@@ -27,11 +27,13 @@ from deeptheory.optimization.saddle import uniform_ball
 
 
 @functools.partial(jax.jit, static_argnames=("steps", "dimension"))
-def times_at_saddle(descent: float, starts: Array, radius: float, *, steps: int, dimension: int) -> Array:
-    """When runs with η = 1 leave the ball of a radius around their start, at a saddle with one way down."""
+def times_at_saddle(
+    descent: float, starts: Array, radius: float, *, steps: int, dimension: int, rate: float = 1.0
+) -> Array:
+    """When runs with η = `rate` leave the ball of a radius around their start, at a saddle with one way down."""
     curvature = jnp.ones(dimension).at[0].set(-descent)
     saddle = Quadratic(jnp.diag(curvature), jnp.zeros(dimension))
-    return leaving_times(saddle, starts, step_size=1.0, radius=radius, steps=steps)
+    return leaving_times(saddle, starts, step_size=rate, radius=radius, steps=steps)
 
 
 @functools.partial(jax.jit, static_argnames="steps")
@@ -50,7 +52,8 @@ def bent_times(descent: float, starts: Array, radius: float, *, steps: int) -> A
     says=r"At a quadratic saddle with $\lambda_{\min}=-\gamma$ a run is stuck for $T$ steps exactly in a slab of width "
     r"about $2R/((1+\eta\gamma)^T-1)$. A part of a ball of radius $r$ with width $\omega$ has at most the share "
     r"$\frac\omega{r\sqrt\pi}\Gamma(\frac d2+1)/\Gamma(\frac d2+\frac12)\le\frac\omega r\sqrt{d/\pi}$.",
-    needs="the other curvatures are 1 and η = 1; stuck means never farther than R from the start",
+    needs="the other curvatures are 1; stuck means never farther than R from the start; looked at with η = 1, "
+    "R = 1.2 and with η = 0.7, R = 0.83, the share of the ball with the first",
     symbols={
         r"\lambda_{\min}, -\gamma": "the lowest curvature at the saddle",
         "T": "the number of steps",
@@ -78,7 +81,7 @@ def stuck_region_is_a_thin_slab(
     trials: Trials = 160_000,
 ):
     ball, radius = 1.0, 1.2
-    gain = (1 + descent) ** steps - 1
+    gain, settings = (1 + descent) ** steps - 1, ((1.0, radius), (0.7, 0.83))
     grid = np.linspace(-1, 1, 61)
     flat = np.stack(np.meshgrid(grid, grid), -1).reshape(-1, 2)
     flat = flat[np.linalg.norm(flat, axis=1) <= ball]
@@ -87,12 +90,17 @@ def stuck_region_is_a_thin_slab(
     solid = solid[np.linalg.norm(solid, axis=1) <= ball]
 
     def inside(points):
-        """By hand: the stable coordinates y go to 0 at once, the other one by the gain."""
-        return (gain * points[:, 0]) ** 2 + np.sum(points[:, 1:] ** 2, 1) <= radius**2
+        """By hand: (1 + ηγ)^T − 1 times x₁ is gone along the way down, 1 − (1 − η)^T times y along the others."""
+        first, others = points[:, 0] ** 2, np.sum(points[:, 1:] ** 2, 1)
+        squares = [
+            ((1 + rate * descent) ** steps - 1) ** 2 * first + (1 - (1 - rate) ** steps) ** 2 * others
+            for rate, _ in settings
+        ]
+        return np.array(squares) <= np.array([[end**2] for _, end in settings])
 
-    def stuck(points):
-        setting = dict(steps=steps, dimension=points.shape[1])
-        return np.asarray(times_at_saddle(descent, jnp.asarray(points), radius, **setting)) > steps
+    def stuck(points, rate=1.0, end=radius):
+        setting = dict(steps=steps, dimension=points.shape[1], rate=rate)
+        return np.asarray(times_at_saddle(descent, jnp.asarray(points), end, **setting)) > steps
 
     bent = np.asarray(bent_times(descent, jnp.asarray(flat), radius, steps=steps)) > steps
     dimensions = np.array([2, 8])
@@ -100,20 +108,43 @@ def stuck_region_is_a_thin_slab(
     shares = [stuck_share(ball=ball, radius=radius, gain=gain, dimension=d) for d in dimensions.tolist()]
 
     many, widths = np.array([1, 2, 3, 5, 10, 30, 100, 1000]), np.array([1e-3, 1e-2, 0.1, 0.5])
-    sharp, simple = (np.asarray(each) for each in thin_slab_bound(widths, radius=1.0, dimension=many[:, None]))
-    exact = np.asarray(slab_share(widths, radius=1.0, dimension=many[:, None]))
+    # The width is ω/r times the radius r, so that the share does not change along the second axis.
+    balls = np.array([0.2, 1.0, 3.0])
+    slabs, each = widths[:, None] * balls, many[:, None, None]
+    sharp, simple = map(np.asarray, thin_slab_bound(slabs, radius=balls, dimension=each))
+    exact = np.asarray(slab_share(slabs, radius=balls, dimension=each))
     half = float(stuck_width(radius, growth=descent, steps=steps)) / 2
     return {
         "stuck points in the plane": Exact(
-            stuck(flat), inside(flat), aside={"points": flat, "bent": bent, "half": half}
+            np.array([stuck(flat, *each) for each in settings]),
+            inside(flat),
+            along={"step": [rate for rate, _ in settings]},
+            aside={"points": flat, "bent": bent, "half": half},
         ),
-        "stuck points in space": Exact(stuck(solid), inside(solid), aside={"points": solid}),
+        "stuck points in space": Exact(
+            np.array([stuck(solid, *each) for each in settings]),
+            inside(solid),
+            along={"step": [rate for rate, _ in settings]},
+            aside={"points": solid},
+        ),
         "share of the ball": Share(np.array(counts), trials, np.array(shares), along={"dimension": dimensions}),
         "bounds on the share": Chain(
             {"the largest slice": (exact, sharp), "√(d/π)": (sharp, simple)},
-            along={"dimension": many, "width": widths},
+            along={"dimension": many, "width": widths, "radius": balls},
+            aside={"without r": np.broadcast_to(slabs * (each / np.pi) ** 0.5, exact.shape)},
         ),
     }
+
+
+@stuck_region_is_a_thin_slab.control("the slab of η = 1 for every η", of="stuck points in the plane")
+def whatever_the_step(evidence):
+    return replace(evidence, right=np.asarray(evidence.right)[[0, 0]])
+
+
+@stuck_region_is_a_thin_slab.control("ω√(d/π), without the radius", of="bounds on the share")
+def without_the_radius(evidence):
+    exact, _ = evidence.links["the largest slice"]
+    return replace(evidence, links={"ω√(d/π)": (exact, evidence.aside["without r"])})
 
 
 @stuck_region_is_a_thin_slab.control("a slab narrower by a factor 1.1", of="stuck points in the plane")
@@ -139,7 +170,7 @@ def half_an_index_less(evidence):
     from scipy import special
 
     exact, sharp = evidence.links["the largest slice"]
-    d = np.asarray(evidence.along["dimension"])[:, None]
+    d = np.asarray(evidence.along["dimension"])[:, None, None]
     less = 2 * special.gammaln(d / 2 + 0.5) - special.gammaln(d / 2) - special.gammaln(d / 2 + 1)
     return replace(evidence, links={"the largest slice": (exact, sharp * np.exp(less))})
 
@@ -162,8 +193,8 @@ def bands_and_slices(pieces):
         y="stable direction",
     )
     d, width = volume.along["dimension"], volume.along["width"][0]
-    exact, sharp = volume.links["the largest slice"]
-    simple = volume.links["√(d/π)"][1]
+    exact, sharp = (each[..., 1] for each in volume.links["the largest slice"])  # r = 1
+    simple = volume.links["√(d/π)"][1][..., 1]
     right = Curves(
         [
             Line("by gamma functions", d, sharp[:, 0] / width),

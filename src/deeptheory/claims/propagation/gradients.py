@@ -105,11 +105,26 @@ def gradients_at_initialization(
         label_part = (2 * 0.36) ** 2 * (u @ u) * (v @ v)
         lemma.append(2 * 0.36 * own + 2 * label_part)
 
-    grid = [(d, n, k, g / d) for d in (2, 5, 20) for n in (2, 6, 12) for k in (1, n) for g in (0.3, 1.0, 2.0)]
-    moments = np.array([layer_gradient_moment((d,) * (n + 1), k, s) for d, n, k, s in grid])
-    bounds = np.array([gradient_moment_bound(d, n, s) for d, n, _, s in grid])
-    lost = [s ** (2 * n - 1) / 3 * (d * (d + 2.0)) ** (k - 1) * (d * (d - 1.0)) ** (n - k + 1) for d, n, k, s in grid]
-    smaller = [2 / (3 * s) * (s * d) ** (2 * n) + 2 * (s * d) ** (n - 1) for d, n, _, s in grid]
+    grid = [
+        (d, n, k, g / d, dict(square=input_square, label_square=label_square))
+        for d, n, g in product((2, 5, 20), (2, 6, 12), (0.3, 1.0, 2.0))
+        for k, input_square, label_square in product((1, n), (1.0, 0.4), (1.0, 7.0))
+    ]
+    moments = np.array([layer_gradient_moment((d,) * (n + 1), k, s, **both) for d, n, k, s, both in grid])
+    bounds = np.array([gradient_moment_bound(d, n, s, **both) for d, n, _, s, both in grid])
+    lost = [
+        both["square"] ** 2 * s ** (2 * n - 1) / 3 * (d * (d + 2.0)) ** (k - 1) * (d * (d - 1.0)) ** (n - k + 1)
+        for d, n, k, s, both in grid
+    ]
+    literal = np.array([[both["square"] ** 2, both["square"] * both["label_square"]] for *_, both in grid])  # ρ, γ
+    smaller = [
+        2 * rho / (3 * s) * (s * d) ** (2 * n) + 2 * gamma * (s * d) ** (n - 1)
+        for (d, n, _, s, _), (rho, gamma) in zip(grid, literal, strict=True)
+    ]
+    swapped = [
+        2 * gamma / (3 * s) * (s * s * d * (d + 2)) ** n + 2 * rho * (s * d) ** (n - 1)
+        for (d, n, _, s, _), (rho, gamma) in zip(grid, literal, strict=True)
+    ]
 
     gains, far = np.array([0.5, 0.8, 1.25, 2.0]), 1000
     deep = [
@@ -146,7 +161,9 @@ def gradients_at_initialization(
             resolution=0.15,
             aside={"without label": stated - square * label * gain ** (depth - 1)},
         ),
-        "bound on the squared gradient": Inequality(moments, bounds, aside={"smaller": np.array(smaller)}),
+        "bound on the squared gradient": Inequality(
+            moments, bounds, aside={"smaller": np.array(smaller), "swapped": np.array(swapped)}
+        ),
         "what the bound gives away": Identity(bounds / 2 - moments, lost, scale=bounds, size=12),
         "vanishing or exploding": Exact(
             np.sign(np.log(np.array(deep))).astype(int), np.where(gains < 1, -1, 1), along={"gain": gains}
@@ -180,6 +197,11 @@ def without_label(evidence):
 @gradients_at_initialization.control("σ⁴d² for σ⁴d(d + 2)", of="bound on the squared gradient")
 def width_squared(evidence):
     return replace(evidence, bound=evidence.aside["smaller"])
+
+
+@gradients_at_initialization.control("ρ and γ exchanged", of="bound on the squared gradient")
+def exchanged(evidence):
+    return replace(evidence, bound=evidence.aside["swapped"])
 
 
 @gradients_at_initialization.control("stable at σ = 1/d", of="vanishing or exploding")

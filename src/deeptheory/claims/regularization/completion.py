@@ -146,9 +146,9 @@ def weighted_penalties(pieces):
 
 
 @jax.jit
-def suprema(signs, rows, columns, row_law, column_law):
-    """The supremum over the unit ball for each row of signs."""
-    return jax.vmap(lambda each: trace_ball_supremum(each, rows, columns, row_law, column_law, 1.0))(signs)
+def suprema(signs, rows, columns, row_law, column_law, radius):
+    """The supremum over the ball of this radius for each row of signs."""
+    return jax.vmap(lambda each: trace_ball_supremum(each, rows, columns, row_law, column_law, radius))(signs)
 
 
 @claim(
@@ -178,21 +178,21 @@ def complexity_of_the_weighted_trace_ball(
 ):
     draw = generator(key)
     tall, wide = 30, 20
-    laws = [power_laws(tall, wide, exponent) for exponent in (0.0, 0.5)]
+    laws, radii = [power_laws(tall, wide, exponent) for exponent in (0.0, 0.5)], np.array([2.5, 0.3])  # √α
     seen_suprema, bounds, orders, reached = [], [], [], []
-    for row_law, column_law in laws:
+    for (row_law, column_law), radius in zip(laws, radii, strict=True):
         for size in sizes:
             rows, columns = (draw.choice(len(law), size, p=law) for law in (row_law, column_law))
             signs = draw.choice([-1.0, 1.0], (trials, size))
-            seen_suprema.append(np.asarray(suprema(signs, rows, columns, row_law, column_law)))
-            bounds.append(float(trace_ball_bound(rows, columns, row_law, column_law, 1.0)))
-            orders.append(np.sqrt(tall * np.log(tall) / size))
+            seen_suprema.append(np.asarray(suprema(signs, rows, columns, row_law, column_law, radius)))
+            bounds.append(float(trace_ball_bound(rows, columns, row_law, column_law, radius)))
+            orders.append(radius * np.sqrt(tall * np.log(tall) / size))
             # The matrix of the leading singular vectors attains the supremum, and lies on the sphere of the ball.
             total = np.zeros((tall, wide))
             np.add.at(total, (rows, columns), signs[0])
             weights = np.sqrt(np.outer(row_law, column_law))
             first, _, second = np.linalg.svd(total / weights)
-            best = np.outer(first[:, 0], second[0]) / weights
+            best = radius * np.outer(first[:, 0], second[0]) / weights
             reached.append((signs[0] @ best[rows, columns] / size, np.linalg.norm(best * weights, "nuc")))
     shape = (len(laws), len(sizes))
     values = np.asarray(seen_suprema).reshape(*shape, trials)
@@ -202,7 +202,7 @@ def complexity_of_the_weighted_trace_ball(
     return {
         "supremum and a matrix that attains it": Identity(
             reached,
-            np.stack([np.asarray(seen_suprema)[:, 0], np.ones(len(reached))], 1),
+            np.stack([np.asarray(seen_suprema)[:, 0], np.repeat(radii, len(sizes))], 1),
             condition=100.0,
             aside={"unweighted": np.asarray(seen_suprema)[:, 0] / np.sqrt(tall * wide)},
         ),
@@ -214,12 +214,18 @@ def complexity_of_the_weighted_trace_ball(
             aside={
                 "without logarithm": np.asarray(bounds).reshape(shape) / np.sqrt(2 * np.log(tall + wide)),
                 "order": np.asarray(orders).reshape(shape),
+                "radii": radii,
             },
         ),
         "complexity falls with the entries": Rate(
             np.asarray(sizes, float), values[0], exponent=-0.5, rivals=(-1.0, 0.0), resolution=0.1
         ),
     }
+
+
+@complexity_of_the_weighted_trace_ball.control("α for √α", of="below the bound")
+def squared_radius(evidence):
+    return replace(evidence, bound=np.asarray(evidence.bound) * evidence.aside["radii"][:, None])
 
 
 @complexity_of_the_weighted_trace_ball.control("without the logarithm and the two", of="below the bound")
@@ -249,4 +255,4 @@ def complexities(pieces):
         for name, row in zip(piece.along["law"], np.asarray(piece.bound), strict=True)
     ]
     marks += [Dots("complexity, power law", entries, np.asarray(piece.quantity)[1])]
-    return Curves(marks, x="number of entries seen", y="Rademacher complexity of the unit ball", log="xy")
+    return Curves(marks, x="number of entries seen", y="Rademacher complexity", log="xy")

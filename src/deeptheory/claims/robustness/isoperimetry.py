@@ -125,7 +125,10 @@ def isoperimetric_inequalities(key, *, dimension: Annotated[int, Interval(ge=2, 
             np.broadcast_to(np.maximum(bound, -690.0), exact.shape),
             log=True,
             along={"dimension": dimensions, "Lipschitz constant": slopes},
-            aside={"twice": np.maximum(2 * bound - np.log(2), -690.0)},
+            aside={
+                "twice": np.maximum(2 * bound - np.log(2), -690.0),
+                "unsquared": np.maximum(np.log(2) + (bound - np.log(2)) * slopes[:, None, None], -690.0),
+            },
         ),
     }
 
@@ -148,6 +151,11 @@ def a_tenth_more(evidence):
 @isoperimetric_inequalities.control("without the two in the exponent", of="tails of Lipschitz functions")
 def without_the_two(evidence):
     return replace(evidence, bound=np.broadcast_to(evidence.aside["twice"], np.shape(evidence.quantity)))
+
+
+@isoperimetric_inequalities.control("L for L² under the square of the deviation", of="tails of Lipschitz functions")
+def unsquared(evidence):
+    return replace(evidence, bound=np.broadcast_to(evidence.aside["unsquared"], np.shape(evidence.quantity)))
 
 
 @isoperimetric_inequalities.picture
@@ -209,9 +217,9 @@ def accuracy_limits_robustness(
     regions = np.array([[accuracy, *strip[:1], outside[0]], [robust, strip[1], outside[1]]])
     regions = np.clip(regions, 1e-12, 1 - 1e-12)
     limit = np.asarray(smoothed_probability_bound(regions[0], shift / spread, 1.0))
-    draw, distances = generator(key), np.array([0.5, 1.0, 2.0])
+    draw, distances, spreads = generator(key), np.array([0.5, 1.0, 2.0]), np.array([0.5, 1.5, 1.0])
     sides = np.sign(draw.random((3, trials)) - 0.5)
-    points = sides * distances[:, None] + draw.standard_normal((3, trials))
+    points = sides * distances[:, None] + spreads[:, None] * draw.standard_normal((3, trials))
     counts = np.sum(sides * points > shift, 1)
     return {
         "no region keeps more": Inequality(
@@ -221,8 +229,8 @@ def accuracy_limits_robustness(
             aside={"accuracy": regions[0], "shift": shift},
         ),
         "two Gaussian classes": Share(
-            counts, trials, ndtr(distances - shift), resolution=0.04, along={"distance": distances},
-            aside={"squared": ndtr(distances - shift**2)},
+            counts, trials, ndtr((distances - shift) / spreads), resolution=0.04, along={"distance": distances},
+            aside={"squared": ndtr((distances - shift**2) / spreads), "unscaled": ndtr(distances / spreads - shift)},
         ),
         "printed example": Identity(
             np.array([1 - quad(norm.pdf, -40, -3)[0], 1 - quad(norm.pdf, -40, -2.5)[0]]),
@@ -236,6 +244,11 @@ def accuracy_limits_robustness(
 @accuracy_limits_robustness.control("the square of the move", of="two Gaussian classes")
 def squared_move(evidence):
     return replace(evidence, predicted=evidence.aside["squared"])
+
+
+@accuracy_limits_robustness.control("the move itself, not over s", of="two Gaussian classes")
+def unscaled_move(evidence):
+    return replace(evidence, predicted=evidence.aside["unscaled"])
 
 
 @accuracy_limits_robustness.control("the rim by the density at the edge", of="printed example")

@@ -154,7 +154,7 @@ def votes_and_radii(pieces):
     says=r"If Gaussian copies of $x$ get a label with probability $p$, copies of $x'$ get it with probability at least "
     r"$\Phi(\Phi^{-1}(p)-\|x-x'\|/\beta)$, whatever the classifier. No larger bound holds for all.",
     needs="Gaussian noise; the label's region drawn and searched along x′ − x as a half line and an interval",
-    over=dict(edges=Reals(-4, 4, shape=(3,)), shift=Reals(0.05, 3.0)),
+    over=dict(edges=Reals(-4, 4, shape=(3,)), shift=Reals(0.05, 3.0), deviation=Reals(0.2, 5, log=True)),
     each="array",
     draws=128,
     symbols={
@@ -171,16 +171,28 @@ def votes_and_radii(pieces):
     "found by the search lie on the line: they are half-spaces. A bound that is lower by a tenth, or by a fiftieth, "
     "is crossed.",
 )
-def smoothing_stability(edges, shift, *, noise: Literal["gaussian", "ball"] = "gaussian", saving: Scale = 1.0):
+def smoothing_stability(
+    edges, shift, deviation, *, noise: Literal["gaussian", "ball"] = "gaussian", saving: Scale = 1.0
+):
+    # Edges and the move are drawn in units of β, the deviation of the noise.
+    places, distance = np.sort(edges, axis=1) * deviation[:, None], shift * deviation
+
     def probability(centre):
         cumulative = ndtr if noise == "gaussian" else lambda t: ball_marginal_cdf(t, 3)
-        first, second, third = cumulative(np.sort(edges, axis=1) - centre[:, None]).T
+        first, second, third = cumulative((places - centre[:, None]) / deviation[:, None]).T
         return first + third - second
 
-    here, there = probability(0 * shift), probability(shift)
+    here, there = probability(0 * distance), probability(distance)
     # The rounding of p near 1 is magnified by Φ⁻¹: at |t| ≤ 4 by at most 1/φ(4).
-    bound = smoothed_probability_bound(np.clip(here, 0, 1), shift * saving, 1.0)
-    return Inequality(bound, there, error=1e-11, aside={"here": here, "there": there, "shift": shift})
+    kept = np.clip(here, 0, 1)
+    bound = smoothed_probability_bound(kept, distance * saving, deviation)
+    aside = {"here": here, "there": there, "shift": shift, "without β": ndtr(ndtri(kept) - distance)}
+    return Inequality(bound, there, error=1e-11, aside=aside)
+
+
+@smoothing_stability.control("the distance itself, not in units of β")
+def without_deviation(evidence):
+    return replace(evidence, quantity=np.reshape(evidence.aside["without β"], np.shape(evidence.quantity)))
 
 
 smoothing_stability.control("noise uniform on the ball of radius β√d, said to be very close", noise="ball")

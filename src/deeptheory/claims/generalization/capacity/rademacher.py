@@ -170,7 +170,7 @@ SMOOTH = ("relu", "tanh", "absolute value", "clip", "shifted")
     r"$L$. The Rademacher complexity of the class is then multiplied by at most $L$, whether or not $\varphi$ "
     r"vanishes at 0.",
     needs="any six functions on seven points; complexity without an absolute value",
-    over=dict(values=Reals(-2, 2, shape=(6, 7)), shift=Reals(0, 3)),
+    over=dict(values=Reals(-2, 2, shape=(6, 7)), shift=Reals(0, 3), slope=Reals(0.1, 10, log=True)),
     symbols={
         r"\varphi": "the function that follows, for example a rectifier or a loss",
         r"L": r"the most by which $\varphi$ stretches the distance of two values",
@@ -188,25 +188,31 @@ SMOOTH = ("relu", "tanh", "absolute value", "clip", "shifted")
     "1-Lipschitz function, of those tried, that leaves the most. All dots lie on or below the diagonal, where nothing "
     "is lost, and many on it: where all values are positive the rectifier changes nothing.",
 )
-def contraction(values, shift, *, activation: Literal["1-Lipschitz", "2-Lipschitz"] = "1-Lipschitz"):
+def contraction(values, shift, slope, *, activation: Literal["1-Lipschitz", "2-Lipschitz"] = "1-Lipschitz"):
     names = SMOOTH if activation == "1-Lipschitz" else ("twice",)
     # A constant changes no complexity; moved where all values are positive, the rectifier is the identity.
-    composed = jnp.stack([CONTRACTIONS[name](values + shift) for name in names])
+    composed = slope * jnp.stack([CONTRACTIONS[name](values + shift) for name in names])
     before = jnp.mean(jnp.max(SIGNS @ values.T, axis=1)) / 7
     after = jnp.mean(jnp.max(jnp.einsum("sn,cfn->csf", SIGNS, composed), axis=2), axis=1) / 7
-    return Inequality(jnp.max(after), before, scale=1.0)
+    return Inequality(jnp.max(after), slope * before, scale=slope, aside={"before": before, "slope": slope})
 
 
-contraction.control("a function of constant 2", activation="2-Lipschitz")
+contraction.control("a function of constant 2L", activation="2-Lipschitz")
+
+
+@contraction.control("the complexity of the class itself, without the L")
+def without_constant(evidence):
+    return replace(evidence, bound=np.reshape(evidence.aside["before"], np.shape(evidence.bound)))
 
 
 @contraction.picture
 def before_and_after(pieces):
-    """Complexities of classes of six functions before and after composition with 1-Lipschitz functions, the worst."""
+    """Complexities of classes of six functions before, and over L after composition with L-Lipschitz functions."""
     (evidence,) = pieces.values()
+    before, slope = (np.ravel(evidence.aside[name]) for name in ("before", "slope"))
     return compared(
-        np.ravel(evidence.bound), lambda before: before, np.ravel(evidence.quantity),
-        names=("equal", "classes searched"), x="complexity of the class", y="complexity after the composition",
+        before, lambda before: before, np.ravel(evidence.quantity) / slope,
+        names=("equal", "classes searched"), x="complexity of the class", y="complexity after the composition, over L",
     )  # fmt: skip
 
 

@@ -29,6 +29,8 @@ from deeptheory.lab.pictures import Curves, Dots, Level, Line
 
 WIDTHS = (3, 6, 12, 24, 40, 52, 60, 70, 90, 150, 400, 1500)
 """Numbers of random features, with sixty samples among them."""
+SIGNAL = 2.25
+"""The squared length r² of the coefficients, for the tuned ridge."""
 ADDED = tuple(range(60, 121, 3))
 """Numbers of features along which the least norm of an interpolant may only fall."""
 
@@ -355,24 +357,24 @@ def tuned_ridge_has_no_peak(
     for i, j in np.ndindex(len(sizes), 3):
         n, p = sizes[i], round(gammas[j] * sizes[i])
         singular = singular_values(draw.standard_normal((trials, n, p)))
-        penalty = tuning * n * optimal_ridge(p / n, signal=1.0, noise=noise)
-        tuned[i, j] = average_ridge_risk(singular, p, float(penalty), signal=1.0, noise=noise)
-    limits = np.asarray(optimal_ridge_risk(gammas, signal=1.0, noise=noise))
-    factors, best = np.geomspace(0.01, 100, 81), np.asarray(optimal_ridge(gammas, signal=1.0, noise=noise))
+        penalty = tuning * n * optimal_ridge(p / n, signal=SIGNAL, noise=noise)
+        tuned[i, j] = average_ridge_risk(singular, p, float(penalty), signal=SIGNAL, noise=noise)
+    limits = np.asarray(optimal_ridge_risk(gammas, signal=SIGNAL, noise=noise))
+    factors, best = np.geomspace(0.01, 100, 81), np.asarray(optimal_ridge(gammas, signal=SIGNAL, noise=noise))
     others = [
-        limiting_ridge_bias_variance(float(gamma), factors * z, signal=1.0, noise=noise)
+        limiting_ridge_bias_variance(float(gamma), factors * z, signal=SIGNAL, noise=noise)
         for gamma, z in zip(gammas, best, strict=True)
     ]
     # For each design by its own matrix: bias over p unit directions and variance, solved rather than filtered.
     traces, solved = [], []
     for n, p in ((12, 5), (5, 12), (9, 9)):
-        design, penalty = draw.standard_normal((n, p)), p * noise
+        design, penalty = draw.standard_normal((n, p)), p * noise / SIGNAL
         inverse = np.linalg.inv(design.T @ design + penalty * np.eye(p))
         singular = np.linalg.svd(design, compute_uv=False)
-        filtered = average_ridge_risk(singular, p, penalty, signal=1.0, noise=noise)
+        filtered = average_ridge_risk(singular, p, penalty, signal=SIGNAL, noise=noise)
         traces.append([noise * np.trace(inverse), float(filtered)])
         operator = inverse @ design.T
-        solved.append(np.sum((operator @ design - np.eye(p)) ** 2) / p + noise * np.sum(operator**2))
+        solved.append(SIGNAL * np.sum((operator @ design - np.eye(p)) ** 2) / p + noise * np.sum(operator**2))
     # Nested coordinates (n = 40 of 200), and nested rows (p = 50).
     counts = np.array([10, 20, 30, 40, 50, 70, 110, 200])
     designs = draw.standard_normal((trials, 40, 200))
@@ -403,15 +405,19 @@ def tuned_ridge_has_no_peak(
             {
                 "below all others": (limits[:, None], np.array([np.asarray(each.risk) for each in others])),
                 "and reached": (np.array([np.min(np.asarray(each.risk)) for each in others]), limits + 1e-12),
-            }
+            },
+            aside={"noise": noise},
         ),
         "best risk along γ": Chain(
             {
                 "it only rises": (
-                    optimal_ridge_risk(grid[:-1], signal=1.0, noise=noise),
-                    optimal_ridge_risk(grid[1:], signal=1.0, noise=noise),
+                    optimal_ridge_risk(grid[:-1], signal=SIGNAL, noise=noise),
+                    optimal_ridge_risk(grid[1:], signal=SIGNAL, noise=noise),
                 ),
-                "finite at the threshold": (optimal_ridge_risk(1.0, signal=1.0, noise=noise), noise**0.5),
+                "finite at the threshold": (
+                    optimal_ridge_risk(1.0, signal=SIGNAL, noise=noise),
+                    (SIGNAL * noise) ** 0.5,
+                ),
             },
             aside={"gamma": grid, "noise": noise},
         ),
@@ -439,10 +445,17 @@ tuned_ridge_has_no_peak.control(
 def quarter_of_the_ridge(evidence):
     noise = float(evidence.aside["noise"])
     rival = [
-        limiting_ridge_bias_variance(float(g), float(g) * noise / 4, signal=1.0, noise=noise).risk
+        limiting_ridge_bias_variance(float(g), float(g) * noise / SIGNAL / 4, signal=SIGNAL, noise=noise).risk
         for g in evidence.along["gamma"]
     ]
     return replace(evidence, predicted=np.array(rival, float))
+
+
+@tuned_ridge_has_no_peak.control("a ridge of γσ², without the r²", of="the best ridge")
+def without_the_signal(evidence):
+    noise, reached = float(evidence.aside["noise"]), evidence.links["and reached"][1]
+    risks = [limiting_ridge_bias_variance(g, g * noise, signal=SIGNAL, noise=noise).risk for g in (0.3, 1.0, 3.0)]
+    return replace(evidence, links={"and reached": (np.array(risks, float), reached)})
 
 
 @tuned_ridge_has_no_peak.control("r²(1 − p/n) left without noise", of="risk without noise")
@@ -461,7 +474,7 @@ def hardly_any(evidence):
     noise = float(evidence.aside["noise"])
     risks = np.array(
         [
-            limiting_ridge_bias_variance(float(g), 1e-4, signal=1.0, noise=noise).risk
+            limiting_ridge_bias_variance(float(g), 1e-4, signal=SIGNAL, noise=noise).risk
             for g in evidence.aside["gamma"].tolist()
         ],
         float,

@@ -26,6 +26,7 @@ OTHERS = ((1.6, "rademacher"), (0.5, "uniform"))
 """Ratios and laws of features at which the double-descent curve is checked beside the Gaussian ones."""
 SHOWN = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.88, 1.12, 1.25, 1.5, 2.0, 2.6, 3.5, 5.0)
 """Ratios at which the risk of the largest designs is kept, to be shown along the curve."""
+SIGNAL = 2.25  # r² of the double-descent curve
 SAMPLES, COORDINATES, NOISE = 40, 200, 0.09
 """The setting of the misspecified model: β has 200 coordinates of equal size and norm one."""
 
@@ -116,7 +117,7 @@ def parts_of_the_error(pieces):
         r"\gamma": "features per sample, $p/n$",
         r"\text{ridgeless}": "the shortest of the coefficient vectors that fit the labels best",
         r"\text{risk}": r"bias plus variance: the mean squared distance of that vector from the true one, $\beta$",
-        r"r": r"the length of $\beta$; 1 here",
+        r"r": r"the length of $\beta$; 1.5 here",
         r"\sigma^2": "the variance of the noise on the labels",
     },
     why=r"The variance is $\sigma^2/n$ times the sum of $1/\lambda$ over the nonzero eigenvalues $\lambda$ of the "
@@ -145,7 +146,7 @@ def double_descent(
     )
     assume(min(gammas) < 1 < max(gammas), "ratios on both sides of the threshold")
     cases = [*((gamma, "gaussian") for gamma in gammas), *OTHERS]
-    limits = [limiting_bias_variance(gamma, signal=1.0, noise=noise) for gamma, _ in cases]
+    limits = [limiting_bias_variance(gamma, signal=SIGNAL, noise=noise) for gamma, _ in cases]
 
     def designs(branch, count, samples, features, entries):
         x = draw_entries(branch, (count, samples, features), entries)
@@ -153,7 +154,8 @@ def double_descent(
             x = (x + np.roll(x, 1, axis=2)) / 2**0.5
         # The law is for every β: the mean over many directions a design has little of the bias's fluctuation left.
         beta = generator(jax.random.fold_in(branch, 1)).standard_normal((48, features))
-        found = conditional_bias_variance(x, beta / np.linalg.norm(beta, axis=-1, keepdims=True), noise)
+        beta *= SIGNAL**0.5 / np.linalg.norm(beta, axis=-1, keepdims=True)
+        found = conditional_bias_variance(x, beta, noise)
         return x, found._replace(bias=np.mean(found.bias, axis=1))
 
     bias, variance = np.empty((2, len(sizes), len(cases), trials))
@@ -172,8 +174,8 @@ def double_descent(
     ratios = np.asarray(gammas)
     below, above = np.flatnonzero(ratios < 1), np.flatnonzero(ratios > 1)
     predicted = np.asarray(limits)
-    grid = np.linspace(1.1, 20, 189_001)
-    curve = np.asarray(limiting_bias_variance(grid, signal=1.0, noise=0.25).risk)
+    grid, places = np.linspace(1.1, 20, 189_001), ((1.0, 0.25), (2.25, 0.25), (0.5, 0.2))  # r², σ²
+    curves = [np.asarray(limiting_bias_variance(grid, signal=square, noise=level).risk) for square, level in places]
     count = len(gammas)
     return {
         "variance": Law(
@@ -186,7 +188,11 @@ def double_descent(
         ),
         "bias": Law(predicted[above, 0], bias[:, above], along={"gamma": ratios[above]}, sizes=sizes, order=1.0),
         "no bias below the threshold": Identity(
-            bias[:, below], 0.0, scale=1.0, condition=100.0, along={"size": np.asarray(sizes), "gamma": ratios[below]}
+            bias[:, below],
+            0.0,
+            scale=SIGNAL,
+            condition=100.0,
+            along={"size": np.asarray(sizes), "gamma": ratios[below]},
         ),
         "risk with other features": Law(
             predicted[count:].sum(1),
@@ -197,10 +203,11 @@ def double_descent(
         ),
         # The grid's step, 1e-4, is left in the place of the minimum and its square in the value.
         "least risk beyond the threshold": Identity(
-            np.asarray([grid[np.argmin(curve)], np.min(curve)]),
-            np.asarray(overparameterized_minimum(signal=1.0, noise=0.25)),
+            np.asarray([[grid[np.argmin(curve)], np.min(curve)] for curve in curves]),
+            np.asarray([overparameterized_minimum(signal=square, noise=level) for square, level in places]),
             error=np.asarray([1e-4, 1e-8]),
-            along={"of": np.asarray(["place", "value"])},
+            along={"signal and noise": np.asarray(places)[:, 0], "of": np.asarray(["place", "value"])},
+            aside={"squares": np.asarray([[square / (square - level)] for square, level in places])},
         ),
     }
 
@@ -210,9 +217,21 @@ def printed_variance(evidence):
     return replace(evidence, predicted=np.sign(evidence.along["gamma"] - 1) * evidence.predicted)
 
 
+@double_descent.control("r(1 − 1/γ) for the bias", of="bias")
+def root_of_the_signal(evidence):
+    return replace(evidence, predicted=evidence.predicted / SIGNAL**0.5)
+
+
+@double_descent.control("the least risk at r²/(r² − σ²)", of="least risk beyond the threshold")
+def squares_for_lengths(evidence):
+    right = np.array(evidence.right)
+    right[:, :1] = evidence.aside["squares"]
+    return replace(evidence, right=right)
+
+
 @double_descent.control("bias r²(1 − 1/γ) also below the threshold", of="no bias below the threshold")
 def bias_everywhere(evidence):
-    return replace(evidence, right=(1 - 1 / evidence.along["gamma"])[:, None])
+    return replace(evidence, right=SIGNAL * (1 - 1 / evidence.along["gamma"])[:, None])
 
 
 double_descent.control(
@@ -224,7 +243,7 @@ double_descent.control(
 def descent_curve(pieces, settings):
     """Bias, variance and excess risk along γ: limits as curves, means of the largest designs with 2 standard errors."""
     grid = np.concatenate([1 - np.geomspace(0.9, 0.02, 80), [1.0], 1 + np.geomspace(0.02, 5, 80)])
-    limit = limiting_bias_variance(np.where(grid == 1, 2.0, grid), signal=1.0, noise=settings["noise"])
+    limit = limiting_bias_variance(np.where(grid == 1, 2.0, grid), signal=SIGNAL, noise=settings["noise"])
     parts = {part: np.where(grid == 1, np.nan, getattr(limit, part)) for part in ("bias", "variance", "risk")}
     marks: list[Any] = [Line(part, grid, values) for part, values in parts.items()]
     marks += [seen(part, pieces[part].along["gamma"], pieces[part].observed[-1]) for part in ("bias", "variance")]
@@ -233,9 +252,9 @@ def descent_curve(pieces, settings):
     below = grid[grid < 1]
     printed = settings["noise"] * below / (below - 1)
     marks += [Line("variance γ/(γ − 1)", below, printed, rival="a misprint below γ = 1"), Level("γ = 1", x=1.0)]
-    place, least = overparameterized_minimum(signal=1.0, noise=settings["noise"])
+    place, least = overparameterized_minimum(signal=SIGNAL, noise=settings["noise"])
     marks += [Dots("least risk beyond γ = 1", [place], [least])] if place < grid[-1] else []
-    return Curves(marks, x="features per sample γ = p/n", y="excess risk", log="x", ys=(-2, 4))
+    return Curves(marks, x="features per sample γ = p/n", y="excess risk", log="x", ys=(-2, 5))
 
 
 @claim(
