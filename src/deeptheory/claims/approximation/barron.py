@@ -190,7 +190,7 @@ def arcs(t):
     r"$\mathrm{Cin}(2\pi aW)/(\pi^2a)$, which grows like $\log W$: a kink has no finite $C_f$. Barron's units have "
     "limits $0$ and $1$, which the ReLU has not.",
     needs="the frequency W large beside 1/a",
-    explore={"width": (0.5, 1.0, 2.0)},
+    explore={"width": (0.5, 0.7, 2.0)},
     symbols={
         "a": "half the base of the tent",
         "W": "the highest frequency that is counted",
@@ -204,7 +204,7 @@ def arcs(t):
     notice="On the left the constant of the tent climbs a straight line over the logarithm of the frequency, beside "
     "that of a Gaussian bump of the same area, which stops. On the right the units: two end at one, the ReLU leaves.",
 )
-def kinks_have_no_barron_constant(*, width: Annotated[float, Interval(ge=0.5, le=2.0)] = 1.0):
+def kinks_have_no_barron_constant(*, width: Annotated[float, Interval(ge=0.5, le=2.0)] = 0.7):
     cutoffs = 2.0 ** np.arange(0, 5) / width
     ends = 2.0 ** np.arange(2, 13) / width
     constants = np.array([tent_barron_constant(end, width) for end in ends])

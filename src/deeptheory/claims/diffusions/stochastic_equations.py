@@ -234,14 +234,14 @@ def equilibria_and_escapes(
 
     points = np.array([[1.0, 0.0], [0.0, 1.0], [0.7, 0.7], [-0.6, 0.8]])
     targets, start = np.array([1.5, -1.0, 0.5, 0.3]), np.array([0.5, -0.5])
-    corner = ([0, 0, 1], [0, 1, 1])
-    wanted = least_squares_moments(points, targets, start, rate=1.0, batch=2)[corner]
-    quiet = least_squares_moments(points, targets, start, rate=1.0, batch=4)[corner]
+    corner, rate = ([0, 0, 1], [0, 1, 1]), 1.6
+    wanted = least_squares_moments(points, targets, start, rate=rate, batch=2)[corner]
+    quiet = least_squares_moments(points, targets, start, rate=rate, batch=4)[corner]
     sizes = np.array([8, 16, 64])
     increments = random.standard_normal((trials, 64, 4)) / 8
     data = (increments, points, targets)
-    found = [np.asarray(regression_ends(*data, 1.0, 2, start, steps=int(n))) for n in sizes]
-    twice = np.asarray(regression_ends(*data, 2.0, 4, start, steps=64))
+    found = [np.asarray(regression_ends(*data, rate, 2, start, steps=int(n))) for n in sizes]
+    twice = np.asarray(regression_ends(*data, 2 * rate, 4, start, steps=64))
     second = np.array([[path[:, 0] ** 2, path[:, 0] * path[:, 1], path[:, 1] ** 2] for path in found])
 
     noises, curvatures = 0.3 / 4.0 ** np.arange(6), np.array([0.5, 1.5, 4.0])
@@ -259,7 +259,10 @@ def equilibria_and_escapes(
             sizes=sizes,
             order=1.0,
             scale=np.abs(wanted).max(),
-            aside={"half the noise": quiet},
+            aside={
+                "half the noise": quiet,
+                "squared rate": least_squares_moments(points, targets, start, rate=rate**2, batch=2)[corner],
+            },
         ),
         "only the ratio of rate and batch": Identity(twice, found[-1], scale=1.0, condition=100.0),
         "time to leave a saddle": Identity(
@@ -279,6 +282,11 @@ def half_the_exponent(evidence):
 @equilibria_and_escapes.control("half the noise", of="second moments of least squares")
 def half_the_noise(evidence):
     return replace(evidence, predicted=evidence.aside["half the noise"])
+
+
+@equilibria_and_escapes.control("η² for η", of="second moments of least squares")
+def squared_rate(evidence):
+    return replace(evidence, predicted=evidence.aside["squared rate"])
 
 
 @equilibria_and_escapes.control("(1/a) ln(1/η)", of="time to leave a saddle")

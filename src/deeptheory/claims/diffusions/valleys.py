@@ -56,13 +56,13 @@ SIGNS = np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]])
     notice=r"All runs start at one point, with noise of one trace. Under label noise they slide together towards the "
     r"balanced point $u=v$. Under isotropic noise they scatter along the valley, more of them towards the middle, but "
     r"some far out where it is narrow: the mean sharpness rises.",
-    explore={"deviation": (0.6, 1.0, 1.4)},
+    explore={"deviation": (0.4, 0.7, 1.4)},
 )
 def noise_shape_decides_where_a_valley_ends(
     key,
     *,
     trials: Trials = 2048,
-    deviation: Annotated[float, Interval(ge=0.3, le=1.5)] = 1.0,
+    deviation: Annotated[float, Interval(ge=0.3, le=1.5)] = 0.7,
     target: Annotated[float, Interval(ge=0.5, le=1.5)] = 0.8,
     clock: Annotated[float, Interval(ge=0.1, le=0.3)] = 0.2,
 ):
@@ -135,6 +135,7 @@ def one_step(target, variance):
             scale=at.sharpness[..., 0],
             condition=10.0,
             along={"noise": np.array(list(kicks)), "place": places.ravel(), "rate": rates.ravel()},
+            aside={"unsquared": (1 - rates[:, 0] ** 2 * np.sqrt(variance)) * at.imbalance[..., 0]},
         ),
         # The largest distance over the places, for each noise.
         "drift along the valley": Limit(
@@ -146,6 +147,13 @@ def one_step(target, variance):
 @noise_shape_decides_where_a_valley_ends.control("isotropic noise does not drift", of="drift along the valley")
 def without_drift(evidence):
     return replace(evidence, y=evidence.aside["isotropic without drift"])
+
+
+@noise_shape_decides_where_a_valley_ends.control("1 − η²σ for 1 − η²σ²", of="imbalance after one step")
+def deviation_for_variance(evidence):
+    right = np.array(evidence.right)
+    right[0] = evidence.aside["unsquared"]
+    return replace(evidence, right=right)
 
 
 @noise_shape_decides_where_a_valley_ends.control("label noise leaves D alone", of="imbalance after one step")

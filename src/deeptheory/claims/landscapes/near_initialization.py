@@ -38,6 +38,9 @@ def off(activation):
     return distance
 
 
+LENGTHS = np.array([0.5, 1.0, 2.5])
+"""Lengths of the movements that attain the bound, in units of the setting."""
+
 OFF = {name: off(activation) for name, activation in ACTIVATIONS.items()} | {"parabola": off(parabola)}
 
 
@@ -96,13 +99,14 @@ def shallow_networks_are_nearly_linear(
                 moved = scale * random.standard_normal((m, 3))
                 quantities.append(abs(float(OFF[name](arrays[0] + moved, *arrays))))
                 bounds.append(linearization_bound(int(m), beta, moved=float(np.sum(moved**2)), square=float(x @ x)))
-        along = np.outer(random.standard_normal(m), x)
-        along *= length / np.linalg.norm(along)
         one = jnp.ones(m)
-        reached.append([
-            float(OFF["parabola"](arrays[0] + along, arrays[0], one, arrays[2])),
-            linearization_bound(int(m), 0.6, moved=length**2, square=float(x @ x)),
-        ])  # fmt: skip
+        for way in LENGTHS * length:
+            along = np.outer(random.standard_normal(m), x)
+            along *= way / np.linalg.norm(along)
+            reached.append([
+                float(OFF["parabola"](arrays[0] + along, arrays[0], one, arrays[2])),
+                linearization_bound(int(m), 0.6, moved=way**2, square=float(x @ x)),
+            ])  # fmt: skip
         # A fixed start for all widths, so that only the number of neurons changes: levels and signs are repeated.
         level = np.resize(np.linspace(-2, 2, 16), m)
         start = np.stack([level, np.zeros(m), np.zeros(m)], axis=1)
@@ -121,12 +125,22 @@ def shallow_networks_are_nearly_linear(
     return {
         "gradient": Identity(found, written, scale=np.abs(np.asarray(written)).max(), aside={"signs": arrays[1]}),
         "distance from the linear network": Inequality(np.array(quantities), np.array(bounds)),
-        "largest distance attained": Identity(reached[:, 0], reached[:, 1], error=1e-12, aside={"widths": widths}),
+        "largest distance attained": Identity(
+            reached[:, 0],
+            reached[:, 1],
+            error=1e-12,
+            aside={"widths": np.repeat(widths, len(LENGTHS)), "lengths": np.tile(LENGTHS * length, len(widths))},
+        ),
         "distance along the width, aligned": Rate(
             widths, np.array(aligned), exponent=-0.5, rivals=(0.0, -1.0), aside={"length": length}
         ),
         "distance along the width, random": Rate(widths, np.stack(astray), exponent=-2.0, rivals=(-1.0, -3.0)),
     }
+
+
+@shallow_networks_are_nearly_linear.control("‖W − W₀‖_F for its square", of="largest distance attained")
+def length_for_its_square(evidence):
+    return replace(evidence, right=evidence.right / evidence.aside["lengths"])
 
 
 @shallow_networks_are_nearly_linear.control("∇f without the signs", of="gradient")

@@ -152,7 +152,7 @@ def escape(saddle, starts, draws, *, radius, tolerance, patience):
     full=dict(trials=500, dimension=20, steps=500),
     symbols={
         r"\epsilon": "the tolerance: a gradient shorter than this counts as none",
-        r"\rho": "the Lipschitz constant of the Hessian; 1 here",
+        r"\rho": "the Lipschitz constant of the Hessian; 2.5 here",
         r"\ell": "the largest curvature of the loss; 1 here",
         r"\eta": "the step size, $1/\\ell$",
         r"\lambda_{\min}": "the least curvature at a point: negative where there is a way down",
@@ -176,12 +176,14 @@ def perturbed_descent_escapes(
     trials: Trials = 320,
     dimension: Annotated[int, Interval(ge=2, le=200)] = 8,
     tolerance: Annotated[float, Interval(ge=1e-4, le=0.2)] = 0.02,
+    hessian_lipschitz: Annotated[float, Interval(ge=0.2, le=5.0)] = 2.5,
     steps: Annotated[int, Interval(ge=10, le=5000)] = 300,
     offset: Annotated[float, Interval(ge=0, le=0.1)] = 0.0,  # how far from the stable manifold runs begin
     perturbation: Literal["in the ball", "none", "along the stable manifold"] = "in the ball",
 ):
-    patience = int(np.ceil(4 / tolerance**0.5))
-    saddle = CubicSaddle(1.01 * tolerance**0.5, 1.0)  # ρ = ℓ = 1
+    rho, gamma = hessian_lipschitz, (hessian_lipschitz * tolerance) ** 0.5
+    patience = int(np.ceil(4 / gamma))
+    saddle = CubicSaddle(1.01 * gamma, rho)  # ℓ = 1
     starts = generator(key).standard_normal((trials, dimension))
     starts[:, 0] = offset
     draws = uniform_ball(jax.random.fold_in(key, 1), (trials, steps, dimension))
@@ -191,7 +193,7 @@ def perturbed_descent_escapes(
     setting = dict(tolerance=tolerance, patience=patience)
     found = escape(saddle, jnp.asarray(starts), jnp.asarray(draws), radius=radius, **setting)
     states, settled, farthest, allowed = jax.tree.map(np.asarray, found)
-    assume(np.abs(states.position[..., 0]).max() <= 1, "the runs stay where the smoothness is 1")
+    assume(np.abs(states.position[..., 0]).max() <= (1 + 1.01 * gamma) / rho, "the runs stay where the smoothness is 1")
     still, never, *_ = escape(saddle, jnp.asarray(starts), jnp.asarray(draws), radius=0.0, **setting)
 
     gaps = [np.diff(np.flatnonzero(each)).min(initial=steps) for each in states.memory.perturbed]
@@ -235,7 +237,8 @@ def no_factor_two(evidence):
 @perturbed_descent_escapes.picture
 def runs_at_the_saddle(pieces, settings):
     """Eight runs of plain and of perturbed gradient descent on the saddle, and how far each is along the way out."""
-    saddle = CubicSaddle(1.01 * settings["tolerance"] ** 0.5, 1.0)
+    rho = settings["hessian_lipschitz"]
+    saddle = CubicSaddle(1.01 * (rho * settings["tolerance"]) ** 0.5, rho)
     aside = pieces["runs that have not escaped"].aside
     reach = 1.1 * max(float(np.abs(aside["perturbed"][..., 0]).max()), 0.1)
     x, y = np.linspace(-reach, reach, 41), np.linspace(-0.6 * reach, 0.6 * reach, 41)

@@ -1,5 +1,6 @@
 """Before training: outputs and gradients of random two-layer networks, and one step that flips the sign."""
 
+import itertools
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -9,7 +10,7 @@ from annotated_types import Interval
 from scipy.special import ndtr, ndtri
 from scipy.stats import chi2
 
-from deeptheory.lab import Chance, Distribution, Identity, Inequality, Law, Limit, Trials, claim
+from deeptheory.lab import Chance, Distribution, Identity, Inequality, Law, Limit, Rate, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Histogram, Level, Line, Row
 from deeptheory.networks.activations import ACTIVATIONS
 from deeptheory.robustness.sign_flips import (
@@ -215,13 +216,14 @@ def gradient_norms(pieces, settings):
 
 @claim(
     items={
-        "L12.15": ("networks whose sign stays", "length of the step"),
+        "L12.15": ("networks whose sign stays", "length of the step", "length along the dimension"),
         "L12.16": ("linear models are turned round", "length of the linear step"),
     },
     says=r"At random initialization one step $-2f\nabla f/\|\nabla f\|^2$ flips the sign of a two-layer network with "
     r"probability near 1; its length does not grow with $d$ while $\|x\|=\sqrt d$. A linear model goes to exactly "
     r"$-f$.",
-    needs="width and dimension large: 100 each here; a smooth activation (tanh), or none",
+    needs="width and dimension large: 100 each here, for the growth of the length 25, 100 and 400 dimensions; a smooth "
+    "activation (tanh), or none",
     full=dict(trials=4000),
     symbols={
         "f": "the output at $x$",
@@ -251,6 +253,13 @@ def one_step_flips_the_sign(
         move = flipping_step(value, gradient)
         lengths[part] = np.linalg.norm(move, axis=1)
         before[part], after[part] = value, two_layer_value(networks, x + move)
+    several = np.array([dimension // 4, dimension, 4 * dimension])
+    moves = np.empty((len(several), trials))
+    for (i, d), start in itertools.product(enumerate(several.tolist()), range(0, trials, 250)):
+        part = slice(start, min(start + 250, trials))
+        drawn = random_two_layer(jax.random.fold_in(key, 10_000 * (i + 1) + start), part.stop - start, width, d)
+        step_to = flipping_step(two_layer_value(drawn, np.ones(d)), two_layer_gradient(drawn, np.ones(d)))
+        moves[i, part] = np.linalg.norm(step_to, axis=1)
     linear = random_two_layer(jax.random.fold_in(key, 1), 12 * trials, 1, 4)[0][:, 0]
     own = linear @ np.ones(4)
     turn = flipping_step(own, linear)
@@ -268,6 +277,7 @@ def one_step_flips_the_sign(
         "length of the step": Law(
             limit, lengths, exact=True, resolution=0.2, aside={"square": half**2 * np.sqrt(2 / np.pi)}
         ),
+        "length along the dimension": Rate(several, moves, exponent=0.0, rivals=(0.5,)),
         "linear models are turned round": Identity(
             np.sum(linear * (1.0 + turn), 1), -own, scale=np.abs(own) + 1, condition=10.0, aside={"own": own}
         ),
@@ -287,6 +297,11 @@ one_step_flips_the_sign.control(
 @one_step_flips_the_sign.control("the ratio of variances for the ratio of roots", of="length of the step")
 def variances_for_roots(evidence):
     return replace(evidence, predicted=evidence.aside["square"])
+
+
+@one_step_flips_the_sign.control("a length like ‖x‖ = √d", of="length along the dimension")
+def as_long_as_the_input(evidence):
+    return replace(evidence, exponent=0.5, rivals=())
 
 
 @one_step_flips_the_sign.control("a step of once the value over the gradient", of="linear models are turned round")

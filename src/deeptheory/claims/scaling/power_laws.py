@@ -181,7 +181,7 @@ def intervals(pieces):
     explore={"alpha": (0.75, 1.0, 1.25, 1.5)},
 )
 def small_runs_predict_a_larger_one(
-    key, *, trials: Trials = 3000, alpha: Annotated[float, Interval(ge=0.75, le=1.5)] = 1.0
+    key, *, trials: Trials = 3000, alpha: Annotated[float, Interval(ge=0.75, le=1.5)] = 1.25
 ):
     facts, floor, learners, few = 400, 1.0, 1000, min(trials, 300)
     chances = fact_chances(alpha, facts)

@@ -51,11 +51,11 @@ DEPTHS = ((100, 2, 1.0), (100, 3, 1.5), (400, 3, 0.5), (25, 4, 2.0))
     r"$\sum\sigma_i\,\cdot$, each proportional to the norm of the unit's weights: largest when one unit has all of "
     r"the first layer. Layer after layer the contraction is used once more, at the price of a factor 2 for the sign "
     r"and $B$ for the norm.",
-    notice=r"From two layers on the bound doubles with each at $B=1$. The exact complexity of two layers is about a "
-    r"fifth of the bound at most, and networks of three layers drawn from the balls stay far below theirs.",
-    explore={"radius": (0.5, 1.0, 2.0)},
+    notice=r"From two layers on each multiplies the bound by $2B$, but not the exact complexity: that of two "
+    r"layers is about a fifth of the bound at most, and networks of three layers drawn from the balls stay far below theirs.",
+    explore={"radius": (0.5, 1.3, 2.0)},
 )
-def network_complexities(key, *, radius: Radius = 1.0, reach: Annotated[float, Interval(ge=0.1, le=100)] = 1.0):
+def network_complexities(key, *, radius: Radius = 1.3, reach: Annotated[float, Interval(ge=0.1, le=100)] = 1.0):
     draw, n = generator(key), 9
     x = draw.standard_normal((6, n, 2))
     x /= np.maximum(np.linalg.norm(x, axis=2, keepdims=True), 1)
@@ -79,6 +79,7 @@ def network_complexities(key, *, radius: Radius = 1.0, reach: Annotated[float, I
         "one unit, bound attained": Identity(
             radius * exact_complexity(relu_plane_supremum(same), n),
             exact_complexity(ball_supremum(same, radius), n) / 2,
+            aside={"radius": radius},
         ),
         "two layers": Inequality(two, frobenius_network_complexity(n, 2, radius)),
         "two layers of any width": Inequality(
@@ -95,11 +96,21 @@ def network_complexities(key, *, radius: Radius = 1.0, reach: Annotated[float, I
             aside={"layers": np.array([layers for _, layers, _ in DEPTHS])},
         ),
         # E|σ₁ + … + σ₉| = 9·C(8, 4)/2⁸ in closed form, a fifth of what the bound allows.
-        "equal inputs": Identity(two[-1], reach * radius**2 * math.comb(8, 4) / 2**8),
+        "equal inputs": Identity(two[-1], reach * radius**2 * math.comb(8, 4) / 2**8, aside={"radius": radius}),
     }
 
 
 network_complexities.control("inputs outside the disc of radius 4.9", of="two layers", reach=5.0)
+
+
+@network_complexities.control("without B", of="one unit, bound attained")
+def without_the_radius(evidence):
+    return replace(evidence, right=evidence.right / evidence.aside["radius"])
+
+
+@network_complexities.control("B for B²", of="equal inputs")
+def first_power(evidence):
+    return replace(evidence, right=evidence.right / evidence.aside["radius"])
 
 
 @network_complexities.control("a factor B for every layer, without the two", of="factor of the depth")

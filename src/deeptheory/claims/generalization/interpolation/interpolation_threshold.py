@@ -41,7 +41,7 @@ PEAK = (16, 24, 28, 30, 31, 32, 33, 34, 36, 40, 64)
         r"w_*,\ \phi(x)": "the planted coefficients, and the features: Legendre polynomials up to degree 5",
         r"\sigma^2": "the variance of the noise $\\epsilon$",
         r"\|v\|_\Sigma^2": r"the mean of $(v\cdot\phi(x))^2$ over inputs",
-        r"p,\ n": "the numbers of coefficients and of samples, 6 and 20 here",
+        r"p,\ n": "the numbers of coefficients and of samples, 6 and 20 for the labels on the left",
     },
     why=r"A label differs from $w\cdot\phi$ by its noise and by $(w_*-w)\cdot\phi$, and the noise is uncorrelated with "
     r"all that depends on $x$. Least squares leaves of the noise what is orthogonal to the $p$ features, $n-p$ of its "
@@ -62,14 +62,20 @@ def planted_risk(
     labels = features @ planted + noise**0.5 * draw.standard_normal(trials) + tilt * features[:, 1]
     losses = (labels - weights @ features.T) ** 2
     predicted = noise + np.asarray(excess_risk(weights, planted, np.eye(6)))
-    rows = legendre_features(draw.uniform(size=20 * (trials // 20)), 5).reshape(-1, 20, 6)
-    answers = rows @ planted + noise**0.5 * draw.standard_normal(rows.shape[:2])
-    fitted = (np.linalg.pinv(rows) @ answers[..., None])[..., 0]
-    residual = ((answers - (rows @ fitted[..., None])[..., 0]) ** 2).mean(1)
+    shapes, repeats = np.array([[6, 20], [6, 12], [3, 20], [2, 10]]), trials // 20
+    residual = np.empty((len(shapes), repeats))
+    for i, (p, n) in enumerate(shapes):
+        rows = legendre_features(draw.uniform(size=n * repeats), int(p) - 1).reshape(repeats, n, p)
+        answers = rows @ planted[:p] + noise**0.5 * draw.standard_normal((repeats, n))
+        fitted = (np.linalg.pinv(rows) @ answers[..., None])[..., 0]
+        residual[i] = ((answers - (rows @ fitted[..., None])[..., 0]) ** 2).mean(1)
+    p, n = shapes.T
     return {
         "risk of the planted predictor": Law(predicted[:1], losses[:1], exact=True),
         "risk of other predictors": Law(predicted[1:], losses[1:], exact=True),
-        "residual of the fit": Law(np.array(noise * (1 - 6 / 20)), residual, exact=True, aside={"noise": noise}),
+        "residual of the fit": Law(
+            noise * (1 - p / n), residual, exact=True, along={"samples": n}, aside={"noise": noise, "p": p}
+        ),
     }
 
 
@@ -78,12 +84,13 @@ planted_risk.control("noise whose mean depends on x", of="risk of the planted pr
 
 @planted_risk.control("the empirical risk of the fitted weights taken for σ²", of="residual of the fit")
 def unbiased_training(evidence):
-    return replace(evidence, predicted=np.array(evidence.aside["noise"]))
+    return replace(evidence, predicted=np.full(np.shape(evidence.predicted), evidence.aside["noise"]))
 
 
 @planted_risk.control("n − p − 1 directions of the noise left", of="residual of the fit")
 def one_direction_less(evidence):
-    return replace(evidence, predicted=evidence.predicted * (20 - 6 - 1) / (20 - 6))
+    left = np.asarray(evidence.along["samples"]) - evidence.aside["p"]
+    return replace(evidence, predicted=evidence.predicted * (left - 1) / left)
 
 
 @planted_risk.picture
@@ -97,8 +104,8 @@ def risk_by_distance(pieces, settings):
             Line("fresh labels", distances, noise + distances),
             seen("fresh labels", distances[:1], planted.observed),
             seen("fresh labels", distances[1:], others.observed),
-            Line("the sample fitted to", distances[[0, -1]], np.repeat(fitted.predicted, 2)),
-            seen("the sample fitted to", np.zeros(1), np.asarray(fitted.observed)[None]),
+            Line("the sample fitted to", distances[[0, -1]], np.repeat(fitted.predicted[:1], 2)),
+            seen("the sample fitted to", np.zeros(1), np.asarray(fitted.observed)[:1]),
             Line("", distances[[0, -1]], np.repeat(noise, 2), rival="σ² on the sample fitted to as well"),
         ],
         x="squared distance from the planted weights",

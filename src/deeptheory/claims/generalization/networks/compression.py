@@ -217,7 +217,7 @@ def kept_and_moved(pieces):
         r"c": "the classifier, a unit vector",
         r"u": "an input, a unit vector that $c$ classifies with margin $\\gamma$",
         r"p_i": "the probability with which coordinate $i$ is kept",
-        r"k": "the number of dimensions projected to, 200 here",
+        r"k": "the number of dimensions projected to, 50 and 200 here",
         r"M": "a matrix with independent Gaussian entries of variance $1/k$",
     },
     why=r"Dividing by the probability makes the sparse vector right on average, and since coordinates are kept "
@@ -229,7 +229,7 @@ def kept_and_moved(pieces):
 )
 def sparsified_classifiers(key, *, trials: Trials = 6000, divided: bool = True):
     key, first, second, third = jax.random.split(key, 4)
-    draw, margin, d, rows = generator(key), 0.3, 400, 200
+    draw, margin, d = generator(key), 0.3, 400
     # No coordinate near 0: kept once in a thousand times and then huge, it would spoil the mean of squares.
     c, u = draw.choice([-1, 1], d) * draw.uniform(0.5, 1.5, d), draw.standard_normal(d)
     heavy = draw.standard_normal(d) ** 3
@@ -238,8 +238,14 @@ def sparsified_classifiers(key, *, trials: Trials = 6000, divided: bool = True):
     sparse, sparse_heavy = sparsify(first, c, margin, trials), sparsify(third, heavy, margin, trials)
     errors = sparse @ u - c @ u if divided else (sparse * kept) @ u - c @ u
     variance = np.sum((1 / kept - 1) * c**2 * u**2)
-    tilted = 0.6 * c + 0.8 * (u - (c @ u) * c) / np.linalg.norm(u - (c @ u) * c)
-    products = project(second, c, tilted, rows, trials)
+    across, rows, inner = u - (c @ u) * c, np.array([50, 200, 200]), np.array([-0.6, 0.6, 0.96])
+    across /= np.linalg.norm(across)
+    products = np.stack(
+        [
+            project(jax.random.fold_in(second, i), c, t * c + (1 - t**2) ** 0.5 * across, int(k), trials)
+            for i, (t, k) in enumerate(zip(inner, rows, strict=True))
+        ]
+    )
     # Sixty-four equal coordinates at γ² = 1/8, where 8c_i²/γ² is 1 for each of them.
     squares, levels = (heavy**2, np.full(64, 1 / 64)), (margin**2, 1 / 8)
     return {
@@ -260,9 +266,14 @@ def sparsified_classifiers(key, *, trials: Trials = 6000, divided: bool = True):
             variance, errors**2, exact=True, resolution=0.2, aside={"errors": errors, "margin": margin}
         ),
         "answers that change": Chance(np.sum(np.abs(errors) >= margin), trials, 1 / 8),
-        "mean after a projection": Law(c @ tilted, products, exact=True),
+        "mean after a projection": Law(inner, products, exact=True, along={"rows": rows}),
         "variance after a projection": Law(
-            (1 + 0.6**2) / rows, (products - 0.6) ** 2, exact=True, resolution=0.2, aside={"orthogonal": 1 / rows}
+            (1 + inner**2) / rows,
+            (products - inner[:, None]) ** 2,
+            exact=True,
+            resolution=0.2,
+            along={"rows": rows},
+            aside={"orthogonal": 1 / rows},
         ),
     }
 
