@@ -54,23 +54,24 @@ def certificate_coverage(
     choosing: Literal["separate", "same"] = "separate",
     limit: Literal["confidence", "plug-in"] = "confidence",
 ):
-    margins = np.array([0.005, 0.5, 1.2])  # distance to the boundary over β
-    failures = np.empty(3, int)
-    for i, margin in enumerate(margins):
+    margins, noises = np.array([0.005, 0.5, 1.2]), np.array([0.4, 2.5, 1.0])  # distance to the boundary over β, and β
+    failures, larger = np.empty((2, 3), int)
+    for i, (margin, beta) in enumerate(zip(margins, noises, strict=True)):
         count, select = (
             votes(
                 jax.random.fold_in(key, 2 * i + j),
                 lambda x: (x[:, 0] > 0).astype(int),
-                np.array([margin]),
-                beta=1.0,
+                np.array([margin * beta]),
+                beta=beta,
                 samples=votes_each,
                 repeats=trials,
             )
             for j in range(2)
         )
         level = alpha if limit == "confidence" else 0.5
-        label, radius = certify(select if choosing == "separate" else count, count, beta=1.0, delta=level)
-        failures[i] = np.sum((label == 0) | ((label == 1) & (radius > margin)))
+        label, radius = certify(select if choosing == "separate" else count, count, beta=beta, delta=level)
+        failures[i] = np.sum((label == 0) | ((label == 1) & (radius > margin * beta)))
+        larger[i] = np.sum((label == 0) | ((label == 1) & (radius * beta > margin * beta)))
     p, n = np.meshgrid(np.linspace(0.005, 0.995, 199), [10, 30, 100, 300])
     exact = [certificate_failure_probability(row, int(size[0]), alpha) for row, size in zip(p, n, strict=True)]
     one_more = [
@@ -80,7 +81,9 @@ def certificate_coverage(
         for row, size in zip(p, n, strict=True)
     ]
     return {
-        "wrong certificates that were drawn": Chance(failures, trials, alpha, along={"distance over beta": margins}),
+        "wrong certificates that were drawn": Chance(
+            failures, trials, alpha, along={"distance over beta": margins}, aside={"squared": larger}
+        ),
         "probability of a wrong certificate": Inequality(
             np.array(exact), alpha, along={"votes": n[:, 0], "share": p[0]}, aside={"one vote more": np.array(one_more)}
         ),
@@ -93,6 +96,11 @@ certificate_coverage.control(
 certificate_coverage.control(
     "the middle of the confidence interval for its lower end", of="wrong certificates that were drawn", limit="plug-in"
 )
+
+
+@certificate_coverage.control("β² for β in the radius", of="wrong certificates that were drawn")
+def squared_noise(evidence):
+    return replace(evidence, failures=evidence.aside["squared"])
 
 
 @certificate_coverage.control("the limit of one vote more than was counted", of="probability of a wrong certificate")

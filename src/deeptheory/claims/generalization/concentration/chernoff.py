@@ -231,6 +231,9 @@ def chernoff_exponents():
     deltas = np.asarray([-0.9, -0.5, -0.1, -9e-4, 9e-4, 0.1, 0.5, 1.0, 2.0, 5.0, 9.0])
     excess = 1 / 2 ** np.arange(2.0, 9.0)
     exact = np.asarray(bennett_exponent(excess))
+    # Sums of centred rare jumps of size M have, at variance v, the exponent (v/M²)·h(Mt/v).
+    spread, most = np.asarray([1.0, 3.0, 0.4])[:, None], np.asarray([1.0, 0.5, 2.0])[:, None]
+    away, jumps = excess * spread / most, exact * spread / most**2
     crossing = 1.81696053553651
     means = np.arange(50.0, 1500.0, 5.0)[:, None]
     counts = np.ceil(means * 2.8) + np.arange(400)
@@ -273,7 +276,12 @@ def chernoff_exponents():
             (1 + grid) * 2 * grid / (2 + grid) - grid, -log_chernoff_upper(1.0, grid), condition=4.0
         ),
         "first violation": Chain({"beyond 1.854": (1.854, first), "before 1.855": (first, 1.855)}),
-        "Bernstein to second order": Limit(1 / excess, abs(exact / -log_bernstein(excess, 1.0, 1.0) - 1), order=2.0),
+        "Bernstein to second order": Limit(
+            1 / excess,
+            abs(jumps / -log_bernstein(away, spread, most) - 1).max(0),
+            order=2.0,
+            aside={"square of M": abs(jumps / -log_bernstein(away, spread, most**2) - 1).max(0)},
+        ),
         "twice the mean": Inequality(
             scipy.stats.poisson.logsf(2 * twice - 1, twice), log_chernoff_small(twice, 1.0), log=True
         ),
@@ -301,6 +309,11 @@ def half_the_bound(evidence):
     excess = 1 / evidence.x
     exact = (evidence.y + 1) * -log_bernstein(excess, 1.0, 1.0)
     return replace(evidence, y=abs(exact / -log_bernstein(excess, 1.0, 1.5) - 1))
+
+
+@chernoff_exponents.control("Bernstein with M² in place of M", of="Bernstein to second order")
+def square_of_the_size(evidence):
+    return replace(evidence, y=evidence.aside["square of M"])
 
 
 @chernoff_exponents.control("δ²/2 itself for the exponent", of="exact exponent")

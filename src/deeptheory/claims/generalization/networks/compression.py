@@ -43,7 +43,7 @@ def aligned_networks(share, scales):
     items={
         "A5.24": ("stable rank and rank", "dimension of matrices of one rank"),
         "A5.27": ("change of the matrix", "singular values kept", "bound on what is kept attained"),
-        "A5.28": ("one layer truncated", "all layers truncated"),
+        "A5.28": ("one layer truncated", "all layers truncated", "threshold written out"),
     },
     says=r"Dropping singular values below $\delta\|A\|_2$ changes $A$ by less than that and keeps at most "
     r"$\mathrm{srank}(A)/\delta^2$ of them. In every layer at $\delta=\gamma/(3d\|x\|\prod\|A_j\|_2)$ it moves outputs "
@@ -96,6 +96,18 @@ def truncation(key, *, share: Annotated[float, Interval(ge=0.01, le=1)] = 0.2):
         alone.append(np.max(moves[:3]))
         together.append(np.max(moves[3]))
     margin, cut = np.array(margin), np.array(cut)
+    # Another depth and another length of the inputs, with all of it written out.
+    shapes = (
+        (network[:2], 2.5, 0.8),
+        (network, 0.3, 2.0),
+        (next(aligned_networks(0.1, (2.0, 0.7, 1.5, 0.4))), 1.7, 0.6),
+    )
+    thresholds = [truncate_network(each, margin=gamma, radius=length)[1] for each, length, gamma in shapes]
+    norms = [np.prod([np.linalg.norm(layer, 2) for layer in each]) for each, _, _ in shapes]
+    by_hand = [
+        gamma / (3 * len(each) * length * norm) for (each, length, gamma), norm in zip(shapes, norms, strict=True)
+    ]
+    lengths = np.array([length for _, length, _ in shapes])
     allowed = margin / 9
     aside = {"one layer more": margin / 12}
     return {
@@ -122,6 +134,9 @@ def truncation(key, *, share: Annotated[float, Interval(ge=0.01, le=1)] = 0.2):
             truncation_rank(stable_rank(equal), 1.0), float(np.linalg.matrix_rank(truncate(equal, 1.0)))
         ),
         "one layer truncated": Inequality(np.array(alone), allowed, aside=aside),
+        "threshold written out": Identity(
+            np.array(thresholds), np.array(by_hand), condition=30.0, size=30.0, along={"length": lengths}
+        ),
         "all layers truncated": Chain(
             {
                 "what is dropped is orthogonal to what is kept": (np.array(together), allowed / np.sqrt(1 - cut**2)),
@@ -151,6 +166,11 @@ def entries(evidence):
 def below_the_rank(evidence):
     stable, rank = evidence.links["at most the rank"]
     return replace(evidence, links={"below the rank": (stable, rank - 0.5)})
+
+
+@truncation.control("without the length of the inputs", of="threshold written out")
+def without_the_length(evidence):
+    return replace(evidence, right=evidence.right * evidence.along["length"])
 
 
 @truncation.control("γ/3(d + 1), one layer more", of="one layer truncated")
