@@ -220,7 +220,7 @@ def equilibria_and_escapes(
     key,
     *,
     temperature: Annotated[float, Interval(ge=0.2, le=2.0)] = 0.5,
-    trials: Annotated[int, Interval(ge=2000, le=400_000)] = 20000,
+    trials: Annotated[int, Interval(ge=2000, le=400_000)] = 26000,
 ):
     random, step = generator(key), 0.01
     # ησ² is the temperature. Started from a fair coin between the wells, since the law itself is even.

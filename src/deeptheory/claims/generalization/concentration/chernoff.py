@@ -234,6 +234,7 @@ def chernoff_exponents():
     # Sums of centred rare jumps of size M have, at variance v, the exponent (v/M²)·h(Mt/v).
     spread, most = np.asarray([1.0, 3.0, 0.4])[:, None], np.asarray([1.0, 0.5, 2.0])[:, None]
     away, jumps = excess * spread / most, exact * spread / most**2
+    stated = [np.asarray(log_bernstein(away, spread, size)) for size in (most, most**2)]
     crossing = 1.81696053553651
     means = np.arange(50.0, 1500.0, 5.0)[:, None]
     counts = np.ceil(means * 2.8) + np.arange(400)
@@ -278,9 +279,9 @@ def chernoff_exponents():
         "first violation": Chain({"beyond 1.854": (1.854, first), "before 1.855": (first, 1.855)}),
         "Bernstein to second order": Limit(
             1 / excess,
-            abs(jumps / -log_bernstein(away, spread, most) - 1).max(0),
+            np.abs(jumps / stated[0] + 1).max(0),
             order=2.0,
-            aside={"square of M": abs(jumps / -log_bernstein(away, spread, most**2) - 1).max(0)},
+            aside={"square of M": np.abs(jumps / stated[1] + 1).max(0)},
         ),
         "twice the mean": Inequality(
             scipy.stats.poisson.logsf(2 * twice - 1, twice), log_chernoff_small(twice, 1.0), log=True

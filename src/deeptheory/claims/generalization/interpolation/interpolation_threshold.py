@@ -62,7 +62,7 @@ def planted_risk(
     labels = features @ planted + noise**0.5 * draw.standard_normal(trials) + tilt * features[:, 1]
     losses = (labels - weights @ features.T) ** 2
     predicted = noise + np.asarray(excess_risk(weights, planted, np.eye(6)))
-    shapes, repeats = np.array([[6, 20], [6, 12], [3, 20], [2, 10]]), trials // 20
+    shapes, repeats = np.array([[6, 20], [6, 16], [3, 20], [2, 12]]), trials // 20
     residual = np.empty((len(shapes), repeats))
     for i, (p, n) in enumerate(shapes):
         rows = legendre_features(draw.uniform(size=n * repeats), int(p) - 1).reshape(repeats, n, p)
