@@ -51,8 +51,8 @@ DEPTHS = ((100, 2, 1.0), (100, 3, 1.5), (400, 3, 0.5), (25, 4, 2.0))
     r"$\sum\sigma_i\,\cdot$, each proportional to the norm of the unit's weights: largest when one unit has all of "
     r"the first layer. Layer after layer the contraction is used once more, at the price of a factor 2 for the sign "
     r"and $B$ for the norm.",
-    notice=r"From two layers on each multiplies the bound by $2B$, but not the exact complexity: that of two "
-    r"layers is about a fifth of the bound at most, and networks of three layers drawn from the balls stay far below theirs.",
+    notice=r"From two layers on each multiplies the bound by $2B$, but not the exact complexity: that of two layers "
+    r"is about a fifth of the bound at most, and networks of three drawn from the balls stay far below theirs.",
     explore={"radius": (0.5, 1.3, 2.0)},
 )
 def network_complexities(key, *, radius: Radius = 1.3, reach: Annotated[float, Interval(ge=0.1, le=100)] = 1.0):
