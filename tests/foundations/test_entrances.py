@@ -171,6 +171,8 @@ def test_what_needs_values_says_so_where_they_are_traced(way):
 def test_a_function_that_cannot_be_traced_is_named():
     with pytest.raises(TypeError, match="function must be made of JAX's functions and not ask for values"):
         module.counted(np.ones(2), function=jax.jit(lambda x: np.sin(np.asarray(x))))
+    with pytest.raises(TypeError, match="pair and function must be made of JAX's functions"):
+        module.counted(np.ones(2), pair=(abs, abs), function=jax.jit(lambda x: np.sin(np.asarray(x))))
 
 
 def test_a_call_inside_a_door_is_not_looked_at_again():

@@ -142,7 +142,7 @@ def _door(function: Callable, title: str, wishes: dict[str, Wish], nan: bool) ->
             raise ValueError(found or f"{title} has no answer for these values: {why}") from error
         except Exception as error:
             traced = _traced(bound.arguments)
-            called = [] if traced else [name for name, value in bound.arguments.items() if callable(value)]
+            called = [] if traced else [name for name, value in bound.arguments.items() if _has_functions(value)]
             if called and isinstance(error, UNKNOWN):
                 asked = f"{' and '.join(called)} must be made of JAX's functions and not ask for values"
                 raise TypeError(f"{asked}: {title} traces it") from error
@@ -171,6 +171,10 @@ def _granted(parameter: inspect.Parameter, wanted: Wish, value: Any, sizes: Size
 
 def _traced(given: dict[str, Any]) -> list[str]:
     return [name for name, value in given.items() if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(value))]
+
+
+def _has_functions(value: Any) -> bool:
+    return callable(value) or any(map(callable, jax.tree.leaves(value)))
 
 
 def _of_a_library(error: Exception, given: dict[str, Any]) -> bool:
