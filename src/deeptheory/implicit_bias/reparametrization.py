@@ -10,17 +10,20 @@ Reference: arora 8.1.2 to 8.1.4; Li, Wang, Lee and Arora 2022.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
+from jax.core import Tracer
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.arrays import AnyArray
 from deeptheory.foundations.entrances import door, doors
-from deeptheory.foundations.flows import followed
+from deeptheory.foundations.flows import adaptive_flow, followed
 from deeptheory.foundations.guards import batched, numeric
 from deeptheory.implicit_bias.potentials import Potential
 
@@ -148,64 +151,45 @@ def mirror_map(parametrization: Callable[[Any], Any], theta: Any, *, steps: int 
     For a commuting G it is the conjugate of Q with ∇Q(μ) = G at `dual_point`(μ): `inverse` pulls θ₀ by μ, `gradient`
     finds the μ that leads to w, `metric` is ∂G∂Gᵀ there. It knows only w that θ can reach from θ₀, and R up to a
     constant: R(G(θ₀)) = 0. Refused: a G with Lie brackets that are not 0, at θ₀ or at one of 20 points that θ₀ can be
-    pulled to, and a θ₀ at which ∂G∂Gᵀ is singular, where w cannot move everywhere. `value`, `gradient` and `metric`
-    look for μ on the host and refuse traced w; `inverse` is traceable.
+    pulled to, and a θ₀ at which ∂G∂Gᵀ is singular, where w cannot move everywhere.
+
+    All four functions go through `jit`, `vmap` and `grad`, in w, θ₀ and what G is made of; the derivative of
+    `gradient`, to any order, is that of the equation ∇Q(μ) = w. Traced, what is refused otherwise is nan.
 
     Reference: arora 8.1.4; Li, Wang, Lee and Arora 2022.
     """
     function, point = _flat(parametrization, theta)
-    width = len(jax.eval_shape(function, point))
-
-    def metric_at(flat: Any) -> Any:
-        return induced_metric(function, flat)
+    point = _commuting(function, point)
+    width = jax.eval_shape(function, point).size
 
     @jax.jit
-    def pulled(dual: Any) -> tuple[Any, Any, Any]:
+    def pulled(dual: Any) -> tuple[Any, Any]:
         flat = dual_point(function, point, dual, steps=steps)
-        return function(flat), metric_at(flat), flat
+        return function(flat), induced_metric(function, flat)
 
-    values = np.linalg.eigvalsh(np.asarray(metric_at(point)))
-    if values[0] <= 1e-12 * max(values[-1], 1e-300):
-        raise ValueError(f"∂G∂Gᵀ is singular at the start, with eigenvalues from {values[0]:.3g} to {values[-1]:.3g}")
-    speed = np.sqrt(values[-1])
-    duals = np.random.default_rng(0).standard_normal((21, width)) / (10 * np.sqrt(width) * max(speed, 1.0))
-    duals[0] = 0.0
-    places = jax.jit(jax.vmap(lambda dual: dual_point(function, point, dual, steps=20)))(duals)
-    sizes = np.linalg.norm(np.asarray(jax.jit(jax.vmap(lambda at: lie_brackets(function, at)))(places)), axis=-1)
-    i, j = np.unravel_index(np.argmax(sizes.max(0)), (width, width))
-    if sizes.max() > 1e-8 * (1 + speed):
-        raise ValueError(
-            f"the parametrization is no mirror flow that is known: outputs {i} and {j} do not commute, with a Lie "
-            f"bracket of length {sizes.max():.3g}"
-        )
+    @jax.jit
+    def searched(w: Any) -> Any:
+        return _pull_to(pulled, jnp.asarray(w, float), jnp.zeros(width))
 
-    def gradient(w: Any) -> np.ndarray:
-        target, dual = np.asarray(w, float), np.zeros(width)
-        found, bend, _ = (np.asarray(each) for each in pulled(dual))
-        for _ in range(200):
-            rest = target - found
-            if np.linalg.norm(rest) <= 1e-13 * (1 + np.linalg.norm(target)):
-                return dual
-            move, length = np.linalg.solve(bend, rest), 1.0
-            while length > 1e-12:
-                new, slope, _ = (np.asarray(each) for each in pulled(dual + length * move))
-                if np.linalg.norm(target - new) < np.linalg.norm(rest):
-                    break
-                length /= 2
-            else:
-                break
-            dual, found, bend = dual + length * move, new, slope
-        if np.linalg.norm(target - found) > 1e-9 * (1 + np.linalg.norm(target)):
-            raise ValueError(f"no pull leads from the start to w = {target}: the flow does not reach it")
-        return dual
+    def gradient(w: Any) -> Any:
+        dual = searched(w)
+        if isinstance(dual, Tracer):
+            return dual
+        if np.isnan(dual).any():
+            raise ValueError(f"no pull leads from the start to w = {np.asarray(w)}: the flow does not reach it")
+        return np.asarray(dual)
 
     nodes, weights = np.polynomial.legendre.leggauss(20)
 
-    def value(w: Any) -> float:
-        dual = gradient(w)
+    @jax.jit
+    def valued(dual: Any, w: Any) -> Any:
         # R(w) = ⟨μ, w⟩ − Q(μ), and Q(μ) = ∫₀¹ ⟨μ, ∇Q(sμ)⟩ ds, all but a constant.
-        along = [float(dual @ np.asarray(pulled((1 + node) / 2 * dual)[0])) for node in nodes]
-        return float(dual @ np.asarray(w, float)) - float(weights @ along) / 2
+        along = jax.vmap(lambda node: pulled((1 + node) / 2 * dual)[0])(jnp.asarray(nodes))
+        return dual @ w - weights @ (along @ dual) / 2
+
+    def value(w: Any) -> Any:
+        found = valued(gradient(w), w)
+        return found if isinstance(found, Tracer) else float(found)
 
     def metric(w: Any) -> Any:
         return pulled(gradient(w))[1]
@@ -213,14 +197,75 @@ def mirror_map(parametrization: Callable[[Any], Any], theta: Any, *, steps: int 
     return Potential(door(value), door(gradient), lambda z: pulled(z)[0], door(metric))
 
 
+def _commuting(function: Callable[[Any], Any], point: Any) -> Any:
+    """The start of a parametrization that has a mirror map there; of one that has none a refusal, or nan if traced."""
+    values = jnp.linalg.eigvalsh(induced_metric(function, point))
+    speed, width = jnp.sqrt(jnp.maximum(values[-1], 0.0)), len(values)
+    duals = np.random.default_rng(0).standard_normal((21, width)) / (10 * np.sqrt(width))
+    duals[0] = 0.0
+    pulls = duals / jnp.maximum(speed, 1.0)
+    places = jax.jit(jax.vmap(lambda dual: dual_point(function, point, dual, steps=20)))(pulls)
+    brackets = jax.jit(jax.vmap(lambda at: lie_brackets(function, at)))(places)
+    sizes = jnp.linalg.norm(brackets, axis=-1).max(0)
+    regular = values[0] > 1e-12 * jnp.maximum(values[-1], 1e-300)
+    commute = sizes.max() <= 1e-8 * (1 + speed)
+    if isinstance(sizes, Tracer):
+        return jnp.where(regular & commute, point, jnp.nan)
+    if not regular:
+        raise ValueError(f"∂G∂Gᵀ is singular at the start, with eigenvalues from {values[0]:.3g} to {values[-1]:.3g}")
+    if not commute:
+        i, j = np.unravel_index(np.argmax(sizes), (width, width))
+        raise ValueError(
+            f"the parametrization is no mirror flow that is known: outputs {i} and {j} do not commute, with a Lie "
+            f"bracket of length {sizes.max():.3g}"
+        )
+    return point
+
+
+def _pull_to(pulled: Callable[[Any], tuple[Any, Any]], target: Array, begin: Array) -> Array:
+    """The μ with ∇Q(μ) = w, by Newton's method, halving steps that do not help; nan where there is none."""
+    scale = 1 + jnp.linalg.norm(target)
+
+    def off(seen: tuple) -> Any:
+        return jnp.linalg.norm(target - seen[0])
+
+    def step(now: tuple) -> tuple:
+        count, dual, seen, _ = now
+        move = jnp.linalg.solve(seen[1], target - seen[0])
+
+        def too_long(tried: tuple) -> Any:
+            return ~(off(tried[1]) < off(seen)) & (tried[0] > 1e-12)
+
+        def halved(tried: tuple) -> tuple:
+            return tried[0] / 2, pulled(dual + tried[0] / 2 * move)
+
+        length, new = lax.while_loop(too_long, halved, (jnp.ones_like(scale), pulled(dual + move)))
+        better = off(new) < off(seen)
+        kept = jax.tree.map(partial(jnp.where, better), (dual + length * move, new), (dual, seen))
+        return count + 1, *kept, better & (off(new) > 1e-13 * scale)
+
+    def newton(_: Any, begin: Any) -> Any:
+        first = 0, begin, pulled(begin), jnp.asarray(True)
+        return lax.while_loop(lambda now: (now[0] < 200) & now[3], step, first)[1]
+
+    def solved(linear: Any, change: Any) -> Any:
+        return jnp.linalg.solve(jax.jacobian(linear)(change), change)
+
+    found = lax.custom_root(lambda dual: pulled(dual)[0] - target, begin, newton, solved)
+    near = max(1e-9, 100 * float(jnp.finfo(scale.dtype).eps))
+    return jnp.where(off(pulled(found)) <= near * scale, found, jnp.nan)
+
+
 def reparametrized_flow(
     parametrization: Callable[[Any], Any], loss: Callable[[Any], Any], theta: Any, times: Times, *, rtol: float = 1e-10
-) -> Float[np.ndarray, "k p"]:
-    """Return θ_t, laid out as `ravel_pytree` does, of θ̇ = −∇(L∘G)(θ) from θ₀ at time 0. arora (8.7)."""
+) -> Float[AnyArray, "k p"]:
+    """Return θ_t, laid out as `ravel_pytree` does, of θ̇ = −∇(L∘G)(θ) from θ₀ at time 0. arora (8.7).
+
+    On the host; under `jit`, `vmap` and `grad`, in θ₀, times and what G and L are made of, as
+    `foundations.flows.adaptive_flow`: what cannot be followed is then nan.
+    """
     function, point = _flat(parametrization, theta)
-    slope = jax.jit(jax.grad(lambda flat: loss(function(flat))))
-    start = np.asarray(point, float)
-    return followed(lambda t, flat: -np.asarray(slope(flat)), 0.0, start, times, method="DOP853", tolerance=rtol)
+    return _followed(jax.jit(jax.grad(lambda flat: -loss(function(flat)))), point, times, rtol)
 
 
 def mirror_flow(
@@ -230,16 +275,25 @@ def mirror_flow(
     times: Times,
     *,
     rtol: float = 1e-10,
-) -> Float[np.ndarray, "k d"]:
-    """Return w_t of d∇R(w)/dt = −∇L(w) from w₀ at time 0, followed in the dual variable. arora (8.6)."""
-    slope = jax.jit(jax.grad(loss))
-    begin = np.asarray(potential.gradient(np.asarray(start, float)))
+) -> Float[AnyArray, "k d"]:
+    """Return w_t of d∇R(w)/dt = −∇L(w) from w₀ at time 0, followed in the dual variable. arora (8.6).
 
-    def velocity(t: float, dual: np.ndarray) -> np.ndarray:
-        return -np.asarray(slope(np.asarray(potential.inverse(dual))))
-
-    duals = followed(velocity, 0.0, begin, times, method="DOP853", tolerance=rtol)
+    On the host; under `jit`, `vmap` and `grad`, in w₀, times and what R and L are made of, as
+    `foundations.flows.adaptive_flow`: what cannot be followed is then nan.
+    """
+    force = jax.jit(jax.grad(lambda w: -loss(w)))
+    begin = potential.gradient(start if isinstance(start, Tracer) else np.asarray(start, float))
+    duals = _followed(lambda dual: force(potential.inverse(dual)), begin, times, rtol)
+    if isinstance(duals, Tracer):
+        return jax.vmap(potential.inverse)(duals)
     return np.stack([np.asarray(potential.inverse(dual)) for dual in duals])
+
+
+def _followed(velocity: Callable[[Any], Any], start: Any, times: Times, rtol: float) -> Any:
+    if any(isinstance(each, Tracer) for each in (start, times, velocity(start))):
+        return adaptive_flow(velocity, start, times, tolerance=rtol)
+    start = np.asarray(start, float)
+    return followed(lambda _, at: np.asarray(velocity(at)), 0.0, start, times, method="DOP853", tolerance=rtol)
 
 
 doors(__name__, steps="[1, 1e6]", rtol="[1e-13, 0.1]")
