@@ -136,3 +136,61 @@ def test_many_points_are_audited_at_once():
         many = jax.jit(jax.vmap(lambda w, p=norm: solves_margin(w, signed, norm=p)))(tried)
         alone = [solves_margin(w, signed, norm=norm, solution=best) for w in tried]
         np.testing.assert_allclose(np.array(many).T, alone, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("power", [1.0, np.inf])
+def test_derivatives_of_the_least_norm_in_the_data(power):
+    for labels in (LABELS, -3 * LABELS):
+        sides = RNG.standard_normal((3, 6)), RNG.standard_normal(3)
+
+        def moved(step, labels=labels, sides=sides):
+            return least_norm(DESIGN + step * sides[0], labels + step * sides[1], power=power)
+
+        found, change = jax.jit(lambda: jax.jvp(moved, (0.0,), (1.0,)))()
+        for value, slope, known, ahead, behind in zip(
+            found, change, moved(0.0), moved(1e-6), moved(-1e-6), strict=True
+        ):
+            np.testing.assert_allclose(value, known, rtol=1e-12, atol=1e-14)
+            np.testing.assert_allclose(slope, (ahead - behind) / 2e-6, rtol=1e-6, atol=1e-8)
+    # By the envelope: half the square of the least norm moves with the labels by λ.
+    half = jax.grad(lambda y: jnp.linalg.norm(least_norm(DESIGN, y, power=power)[0], power) ** 2 / 2)(LABELS)
+    np.testing.assert_allclose(half, least_norm(DESIGN, LABELS, power=power)[1], rtol=1e-9)
+
+
+def test_least_norms_on_one_equation_by_hand():
+    """⟨x, w⟩ = y: of least ‖w‖₁ it is y/x₂ on the largest entry, of least ‖w‖∞ y sign(x)/‖x‖₁."""
+    x, label = np.array([0.5, -2.0, 1.0]), 3.0
+    ways = jax.jit(jax.jacrev(lambda x, power: least_norm(x[None], jnp.array([label]), power=power)), static_argnums=1)
+    point, multipliers = ways(x, 1.0)
+    by_hand = np.zeros((3, 3))
+    by_hand[1, 1] = -label / x[1] ** 2
+    np.testing.assert_allclose(point, by_hand, atol=1e-13)
+    np.testing.assert_allclose(multipliers, [[0, -2 * label / x[1] ** 3, 0]], atol=1e-13)
+    point, multipliers = ways(x, np.inf)
+    np.testing.assert_allclose(point, -label * np.outer(np.sign(x), np.sign(x)) / 3.5**2, atol=1e-13)
+    np.testing.assert_allclose(multipliers, [-2 * label * np.sign(x) / 3.5**3], atol=1e-13)
+    second = jax.hessian(lambda x: least_norm(x[None], jnp.array([label]), power=1)[0][1])(x)
+    np.testing.assert_allclose(second[1, 1], 2 * label / x[1] ** 3, rtol=1e-12)
+
+
+@pytest.mark.parametrize("power", [1.0, np.inf])
+def test_many_least_norms_at_once_and_those_that_are_none_or_several(power):
+    twins = np.vstack([DESIGN[:2], DESIGN[:1]])
+    designs, many = np.stack([DESIGN, twins, -DESIGN]), jax.vmap(lambda x: least_norm(x, LABELS, power=power))
+    points, multipliers = jax.jit(many)(designs)
+    for i in (0, 2):
+        point, lagrange = least_norm(designs[i], LABELS, power=power)
+        np.testing.assert_allclose(points[i], point, atol=1e-14)
+        np.testing.assert_allclose(multipliers[i], lagrange, atol=1e-14)
+    assert np.isnan(points[1]).all() and np.isnan(multipliers[1]).all()
+    # Two columns alike share a weight in any way; the longest column as the labels leaves the multipliers open, and a
+    # row of one entry the other weights.
+    longest = DESIGN[:, np.argmax(np.linalg.norm(DESIGN, axis=0))]
+    several = {
+        1.0: [(np.ones((1, 2)), np.ones(1)), (DESIGN, longest)],
+        np.inf: [(np.array([[1.0, 0.0]]), np.ones(1))],
+    }
+    for design, labels in several[power]:
+        slopes = jax.jacobian(lambda y, x=design: least_norm(x, y, power=power))(labels)
+        assert all(np.isnan(each).all() for each in slopes)
+        assert np.isfinite(jax.jit(lambda y, x=design: least_norm(x, y, power=power)[0])(labels)).all()

@@ -15,7 +15,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax import lax
 from jax.core import Tracer
+from jax.flatten_util import ravel_pytree
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float, Int
 
@@ -224,30 +226,82 @@ def _apart(columns: Any, target: Any, *, traced: bool) -> Any:
 
 def least_norm(
     design: Float[AnyArray, "n d"], labels: Float[AnyArray, " n"], *, power: float
-) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " n"]]:
+) -> tuple[Float[AnyArray, " d"], Float[AnyArray, " n"]]:
     """Return an interpolator of least ‖w‖₁ or ‖w‖∞, with multipliers for ½‖·‖²; `power` is 1 or ∞.
 
     By linear programming. There may be several; the one returned is a corner of their set. The multipliers are those
-    of the linear programme times the norm, since ∇½‖·‖² is the norm times that of ‖·‖. Reference: Chen, Donoho and
-    Saunders 1998 for ‖·‖₁; Boyd and Vandenberghe 2004, Convex Optimization, 6.2.
+    of the linear programme times the norm, since ∇½‖·‖² is the norm times that of ‖·‖. For other powers see
+    `mirror.bregman_projection`.
+
+    Under `jit`, `vmap` and `grad` too: found on the host, with the derivatives, to any order, of the equations that w
+    and λ solve. They need one w and one λ: where there are several, as for labels that fewer than n columns make up,
+    the derivative is nan. Where nothing fits the labels this is said; traced, everything is nan.
+
+    Reference: Chen, Donoho and Saunders 1998 for ‖·‖₁; Boyd and Vandenberghe 2004, Convex Optimization, 6.2.
     """
+    if power not in (1, np.inf):
+        raise ValueError(f"power must be 1 or ∞, got {power}; for others see bregman_projection")
+    if isinstance(design, Tracer) or isinstance(labels, Tracer):
+        return _traced_corner(jnp.asarray(design, float), jnp.asarray(labels, float), power)
+    return _corner(np.asarray(design, float), np.asarray(labels, float), power)
+
+
+def _corner(design: np.ndarray, labels: np.ndarray, power: float) -> tuple[np.ndarray, np.ndarray]:
     from scipy.optimize import linprog
 
-    design, labels = np.asarray(design, float), np.asarray(labels, float)
     count, width = design.shape
     if power == 1:
         found = linprog(np.ones(2 * width), A_eq=np.hstack([design, -design]), b_eq=labels, method="highs")
-    elif power == np.inf:
+    else:
         above, one = np.ones((width, 1)), np.append(np.zeros(width), 1.0)
         walls = np.block([[np.eye(width), -above], [-np.eye(width), -above]])
         fit, bounds = np.hstack([design, np.zeros((count, 1))]), [(None, None)] * width + [(0, None)]
         found = linprog(one, walls, np.zeros(2 * width), A_eq=fit, b_eq=labels, bounds=bounds, method="highs")
-    else:
-        raise ValueError(f"power must be 1 or ∞, got {power}; for others see bregman_projection")
     if found.status != 0:
         raise ValueError(f"no interpolator of least norm was found: {found.message}")
     point = found.x[:width] - found.x[width:] if power == 1 else found.x[:width]
     return point, found.eqlin.marginals * found.fun
+
+
+def _traced_corner(design: Array, labels: Array, power: float) -> tuple[Array, Array]:
+    """The pair of the host as a root of Xw = y and of Xᵀλ ∈ ∂½‖w‖², so that it has derivatives."""
+    count, width = design.shape
+
+    def known(design: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        try:
+            return _corner(np.asarray(design, float), np.asarray(labels, float), power)
+        except ValueError:
+            return np.full(width, np.nan), np.full(count, np.nan)
+
+    shapes = jax.ShapeDtypeStruct((width,), design.dtype), jax.ShapeDtypeStruct((count,), design.dtype)
+    point, multipliers = asked(known, shapes, design, labels)
+    # What does not change under a small change of the data: which entries are zero, or as large as any, and signs.
+    size, pull, rounding = jnp.abs(point), lax.stop_gradient(design.T @ multipliers), 100 * jnp.finfo(design.dtype).eps
+    sides, largest = jnp.sign(point), size.max()
+    if power == 1:
+        cornered = size > rounding * largest
+        slack = jnp.where(cornered, 1.0, 1 - jnp.abs(pull) / size.sum())
+        alone = (cornered.sum() == count) & (slack > rounding).all()
+    else:
+        cornered = size > (1 - rounding) * largest
+        slack = jnp.where(cornered, sides * pull / largest, 1.0)
+        alone = (cornered.sum() == width - count + 1) & (slack > rounding).all()
+
+    def equations(pair: tuple) -> tuple:
+        w, multipliers = pair
+        pull = design.T @ multipliers
+        if power == 1:
+            rest = jnp.where(cornered, pull - (sides @ w) * sides, w)
+        else:
+            rest = jnp.where(cornered, w - (pull @ jnp.where(cornered, sides, 0.0)) * sides, pull)
+        return rest, design @ w - labels
+
+    def solved(linear: Any, change: tuple) -> tuple:
+        flat, back = ravel_pytree(change)
+        matrix = jax.jacobian(lambda each: ravel_pytree(linear(back(each)))[0])(flat)
+        return back(jnp.linalg.solve(jnp.where(alone, matrix, jnp.nan), flat))
+
+    return lax.custom_root(equations, (point, multipliers), lambda _, begin: begin, solved)
 
 
 doors(__name__, infinite=("power", "norm"), power="[1, ∞]", tolerance="[0, 1)")
