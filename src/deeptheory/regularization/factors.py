@@ -94,7 +94,12 @@ def equalize(gram: Float[AnyArray, "d d"]) -> Float[np.ndarray, "d d"]:
 
     The mean of the eigenvectors of the traceless part is a direction in which that part vanishes; a reflection takes
     the first axis there, and the remaining block is traceless again. The reflections alone may give det Q = −1, which
-    the last column's sign repairs. NumPy, one small eigenproblem a step: O(d⁴). arora, proof of Thm 11.1.1.
+    the last column's sign repairs. NumPy, one small eigenproblem a step: O(d⁴).
+
+    On the host only: many rotations do this, and which one is found hangs on the order and the signs of eigenvectors,
+    so that it jumps as G moves and has no derivative that would mean something. The diagonal it gives is tr G/d.
+
+    Reference: arora, proof of Thm 11.1.1.
     """
     gram = np.asarray(gram)
     if not np.allclose(gram, gram.T, rtol=0, atol=1e-8 * (1 + np.abs(gram).max())):
@@ -123,7 +128,8 @@ def equalized_factors(
 ) -> tuple[Float[Array, "d2 {width}"], Float[Array, "d0 {width}"]]:
     """Return factors of M at which the expected regularizer equals Θ(M): every column has squared norm ‖M‖_*/d₁.
 
-    arora Thm 11.1.1, for the balanced factors of M rather than for the pair one happens to have. Needs d₁ ≥ rank M.
+    arora Thm 11.1.1, for the balanced factors of M rather than for the pair one happens to have. Needs d₁ ≥ rank M. On
+    the host only, as `equalize`; Θ(M) itself, `induced_regularizer`, has derivatives.
     """
     _wide_enough(matrix, width)
     left, right = balanced_factors(matrix, width)
