@@ -44,7 +44,7 @@ WIDTHS = np.asarray([8.0, 16.0, 32.0, 64.0, 128.0])
 
 
 @claim(
-    items={"J7.4": ("risk", "finite"), "H13.2": "risk", "J6.5": "risk"},
+    items={"J7.4": ("risk", "finite"), "H13.2": "risk", "J11.18": "risk"},
     says=r"Ridgeless risk tends to $\sigma^2\gamma/(1-\gamma)$, and $\|\hat\beta\|_2 < \infty$ & so on.",
     needs=r"$p/n\to\gamma<1$; isotropic rows",
     scale="printed with n = 10,000; here n up to 100",
@@ -64,7 +64,7 @@ def ridgeless_risk(key, *, trials: Trials = 256):
     }
 
 
-@ridgeless_risk.control("variance γ/(γ−1) <as printed>", erratum="J6.5a", of="risk")
+@ridgeless_risk.control("variance γ/(γ−1) <as printed>", erratum="J11.18a", of="risk")
 def printed_variance(evidence):
     return replace(evidence, predicted=-evidence.predicted)
 

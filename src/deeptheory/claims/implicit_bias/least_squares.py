@@ -114,7 +114,7 @@ def solutions_form_an_affine_space(key, *, rows: Annotated[int, Interval(ge=2, l
 
 
 @solutions_form_an_affine_space.control(
-    "an arbitrary choice of coordinates, as the footnote prints", erratum="A3.1a", of="coordinates that suffice"
+    "an arbitrary choice of coordinates, as the footnote argues", of="coordinates that suffice"
 )
 def any_coordinates(evidence):
     return replace(evidence, right=np.ones_like(evidence.right))
@@ -152,7 +152,7 @@ def flat_of_solutions(pieces):
             Curves(
                 [
                     *(Dots(name, choice[which], np.maximum(left[which], 1e-17)) for name, which in kinds),
-                    Line("", choice, np.full(len(choice), 1e-16), rival="any choice will do, as the footnote prints"),
+                    Line("", choice, np.full(len(choice), 1e-16), rival="any choice will do, as the footnote argues"),
                 ],
                 x="choice of coordinates",
                 y="share of the labels that is missed",

@@ -128,7 +128,8 @@ def adagrad_needs_no_smoothness(curvatures, start, scale, *, steps: Steps = 8):
     spread, largest = values.max() - values.min(), jnp.sqrt(squares.max())
     printed = (scale + spread * jnp.log(largest * steps)) * jnp.sqrt(total) / steps
     error = rounding(values) * jnp.maximum(1.0, jnp.sqrt(total))
-    return Chain(links, error=error, aside={"mean": mean, "printed": printed, "start": start, "scale": scale})
+    aside = {"mean": mean, "printed": printed, "GT": largest * steps, "start": start, "scale": scale}
+    return Chain(links, error=error, aside=aside)
 
 
 adagrad_needs_no_smoothness.control("curvature beyond β", over=dict(curvatures=Reals(-1, 2, shape=(PIECES,))))
@@ -136,7 +137,9 @@ adagrad_needs_no_smoothness.control("curvature beyond β", over=dict(curvatures=
 
 @adagrad_needs_no_smoothness.control("(β + M log GT) for C, as printed", erratum="A2.26a")
 def printed_norm(evidence):
-    return replace(evidence, links={"as printed": (evidence.aside["mean"], evidence.aside["printed"])})
+    # Where the logarithm is positive: that a bound is not meant where it is negative goes without saying.
+    meant = np.asarray(evidence.aside["GT"]) > 1
+    return replace(evidence, links={"as printed": (evidence.aside["mean"] * meant, evidence.aside["printed"] * meant)})
 
 
 @adagrad_needs_no_smoothness.control("β/2 · ln(S/a₁), without the 1")
@@ -171,7 +174,12 @@ def runs_below_their_bound(pieces):
     says=r"AdaGrad with $P_t=\mathrm{diag}(\sigma^2+\sum_{i<t}\nabla_i^2)^{-1/2}$ has $\frac1T\sum_t\|\nabla_t\|^2\le("
     r"M+\frac{d\beta}2\log_2(1+T))\cdot\frac1T\sum_j(\sigma^2+\sum_{t<T}\nabla_t(j)^2)^{1/2}$.",
     needs="f β-smooth, f(w₁) − f(w_{T+1}) ≤ M, exact gradients with entries up to σ",
-    over=dict(weights=Reals(0.05, 1, shape=(3,)), start=Reals(-3, 3, shape=(3,)), scale=Reals(1e-3, 100, log=True)),
+    over=dict(
+        weights=Reals(0.05, 1, shape=(3,)),
+        start=Reals(-3, 3, shape=(3,)),
+        scale=Reals(1e-3, 100, log=True),
+        room=Reals(1, 1000, log=True),
+    ),
     symbols={
         "P_t": "the step sizes, one for each coordinate",
         r"\sigma": "a bound on the entries of gradients",
@@ -186,12 +194,13 @@ def runs_below_their_bound(pieces):
     r"at most "
     r"$\log_2(1+T)$: together $d$ logarithms. The steps shrink, so $\sum_t\nabla_t(j)^2$ is at most the weighted sum "
     r"over $P_T(j)$. Printed is one logarithm for all coordinates, that of $GT$, which has a unit.",
-    notice="Each dot is a run on a sum of cosines of some scale. All lie below the bound. Flat functions have a "
-    "printed bound that is negative.",
+    notice="Each dot is a run on a sum of cosines of some scale. All lie below the bound. The printed bound is "
+    r"negative for flat functions; and where $\sigma$ is generous the steps are short, gradients stay large, and its "
+    r"roots, which have no $\sigma$, are too small.",
 )
-def adagrad_with_a_diagonal(weights, start, scale, *, steps: Steps = 8):
+def adagrad_with_a_diagonal(weights, start, scale, room, *, steps: Steps = 8):
     function = CosineSum(scale * weights)
-    most = jnp.sqrt(jnp.sum((scale * weights) ** 2))  # also at least the whole gradient, as the book's σ is
+    most = room * jnp.sqrt(jnp.sum((scale * weights) ** 2))  # also at least the whole gradient, as the book's σ is
     run = trajectory(function, lagged_adagrad(bound=most), start, steps=steps)
     gradients, values = run.gradient[:-1], run.value - jnp.sum(scale * weights)  # centred: |f| ≤ M/2
     squares, beta = gradients**2, scale * weights.max()
@@ -206,12 +215,15 @@ def adagrad_with_a_diagonal(weights, start, scale, *, steps: Steps = 8):
     spread, largest = 2 * jnp.abs(values).max(), jnp.sqrt(squares.sum(1).max())
     printed = (spread + beta * jnp.log(largest * steps)) * jnp.sqrt(squares.sum(0)).sum() / steps
     error = rounding(run.value) * jnp.maximum(1.0, most)
-    return Chain(links, error=error, aside={"mean": mean, "printed": printed, "shares": shares.sum(), "drop": drop})
+    aside = {"mean": mean, "printed": printed, "GT": largest * steps, "shares": shares.sum(), "drop": drop}
+    return Chain(links, error=error, aside=aside)
 
 
 @adagrad_with_a_diagonal.control("(M + β log GT) for the bracket, as printed", erratum="A2.27a")
 def printed_diagonal(evidence):
-    return replace(evidence, links={"as printed": (evidence.aside["mean"], evidence.aside["printed"])})
+    # Where the logarithm is at least one: what is wrong is the bound, not only its value for flat functions.
+    meant = np.asarray(evidence.aside["GT"]) >= np.e
+    return replace(evidence, links={"as printed": (evidence.aside["mean"] * meant, evidence.aside["printed"] * meant)})
 
 
 @adagrad_with_a_diagonal.control("a quarter for the half of β")

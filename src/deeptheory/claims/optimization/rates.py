@@ -100,8 +100,8 @@ def quadratic_modes(
     }
 
 
-@quadratic_modes.control("decrease only for η < 1/λ, as printed", erratum="L5.9a", of="steps that converge")
-def printed_condition(evidence):
+@quadratic_modes.control("decrease only for η < 1/λ: sufficient, read as necessary", of="steps that converge")
+def half_of_the_range(evidence):
     return replace(evidence, right=evidence.along["product"] < 1)
 
 
@@ -133,7 +133,7 @@ def modes_and_steps(pieces, settings):
         Line("steepest mode, λ_max", eta, (1 - eta) ** 2),
         Dots("best step", [float(best)], [float(rate)]),
         Level("2/λ_max", x=2.0),
-        Level("at most", x=1.0, rival="as printed"),
+        Level("1/λ_max", x=1.0, rival="read as necessary"),
     ]
     steps = np.arange(curve.right.shape[1])
     runs = [

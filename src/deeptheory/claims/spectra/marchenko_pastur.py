@@ -197,7 +197,7 @@ def inverted_ratio(evidence):
     notice=r"The eigenvalues of a few dozen matrices already fill the curve, with sharp edges at "
     r"$(1\pm\alpha^{-1/2})^2$ and hardly any eigenvalue outside; all would be 1 if samples were plentiful. With fewer "
     r"samples than dimensions (left) the share $1-\alpha$ of eigenvalues is zero and not drawn. The law of ratio "
-    r"$\alpha$, as printed, lies elsewhere. Columns of random lengths break the law.",
+    r"$\alpha$ lies elsewhere. Columns of random lengths break the law.",
     explore={"columns": ("independent", "elliptical")},
 )
 def sample_covariance_spectrum(
@@ -284,13 +284,13 @@ def sample_covariance_spectrum(
     }
 
 
-@sample_covariance_spectrum.control("moments of ratio α instead of 1/α, as printed", erratum="J6.5a", of="moments")
-def printed_ratio(evidence):
+@sample_covariance_spectrum.control("moments of ratio α, the samples over the dimension", of="moments")
+def ratio_inverted(evidence):
     return replace(evidence, predicted=np.asarray([[marchenko_pastur_moment(k, a) for k in ORDERS] for a, _ in CASES]))
 
 
-@sample_covariance_spectrum.control("edges (1 ± √α)², as printed", erratum="J6.5a", of="extreme eigenvalues")
-def printed_edges(evidence):
+@sample_covariance_spectrum.control("edges (1 ± √α)², with α the samples over the dimension", of="extreme eigenvalues")
+def edges_of_the_inverted_ratio(evidence):
     return replace(evidence, predicted=np.asarray([marchenko_pastur_edges(alpha) for alpha, _ in CASES]))
 
 
@@ -309,8 +309,8 @@ def eigenvalues_under_the_law(pieces):
     def shown(alpha):
         values = pieces["moments"].aside[f"{alpha:g}"]
         x = np.linspace(0.005, 6, 320)
-        printed = Line("law of ratio α", x, marchenko_pastur_pdf(x, alpha), rival="as printed")
-        marks = [Line("law of ratio 1/α", x, marchenko_pastur_pdf(x, 1 / alpha)), printed]
+        inverted = Line("law of ratio α", x, marchenko_pastur_pdf(x, alpha), rival="the ratio inverted")
+        marks = [Line("law of ratio 1/α", x, marchenko_pastur_pdf(x, 1 / alpha)), inverted]
         axes: dict[str, Any] = dict(
             x="eigenvalue", y="density", title=f"α = {alpha:g} samples a dimension", xs=(0, 6), ys=(0, 1.2)
         )

@@ -128,21 +128,19 @@ def signal_length(evidence):
     r"enough, with a factor 2 to spare for the fluctuating length of the noise. Half of it is not, and the root of "
     r"the logarithm makes $t$ only the fourth root of $\ln(1/\delta)$: the error then hardly falls with $\delta$.",
     notice=r"Below the diagonal the error is what was asked for. With $D=m\sqrt{\ln(1/\delta)}$ it stays above a "
-    r"fortieth while the $\delta$ that is asked for falls to a millionth; no constant makes up for that.",
+    r"fortieth while the $\delta$ asked for falls to a millionth; a constant makes up for that at one $\delta$ only.",
 )
 def dimension_for_test_error(m, delta, *, share: Annotated[float, Interval(ge=0.1, le=10)] = 2.0):
     logarithm = np.log(1 / delta)
     error = expected_test_error(int(m), int(np.ceil(m * share * logarithm)))
-    # The book sets D ≈ m√log(1/δ) and says that the sign is right with probability 1 − δ.
-    printed = expected_test_error(int(m), int(np.ceil(m * np.sqrt(logarithm))))
-    return Inequality(error, delta, aside={"printed": printed})
+    # The book's D ≈ m√log(1/δ) has a root that its own condition, the display below it, does not have.
+    rooted = expected_test_error(int(m), int(np.ceil(m * np.sqrt(logarithm))))
+    return Inequality(error, delta, aside={"with a root": rooted})
 
 
-@dimension_for_test_error.control("D = m√log(1/δ), as printed in (5.6)", erratum="A5.16a")
-def printed_dimension(evidence, instances):
-    # Only for small δ, where no constant that "≈" might hide makes up for the missing root of the logarithm.
-    small = instances["delta"] <= 1e-3
-    return replace(evidence, quantity=np.where(small, evidence.aside["printed"], 0.0))
+@dimension_for_test_error.control("D = m√log(1/δ), the root of the logarithm")
+def root_of_the_logarithm(evidence):
+    return replace(evidence, quantity=evidence.aside["with a root"])
 
 
 dimension_for_test_error.control("D = m·log(1/δ), which the displayed condition asks", share=1.0)
@@ -161,7 +159,7 @@ def asked_and_got(pieces):
         [
             Line("as asked", ends, ends),
             Dots("D = 2m·log(1/δ)", asked, np.ravel(piece.quantity)),
-            Dots("D = m√log(1/δ)", asked, np.ravel(piece.aside["printed"]), rival="as printed in (5.6)"),
+            Dots("D = m√log(1/δ)", asked, np.ravel(piece.aside["with a root"]), rival="with the root in (5.6)"),
         ],
         x="error asked for, δ", y="test error", log="xy",
     )  # fmt: skip

@@ -119,8 +119,8 @@ def vc_bounds(key, *, trials: Trials = 1000, delta: Annotated[float, Interval(ge
     }
 
 
-@vc_bounds.control("the logarithm of n/V, as printed, where n = V", erratum="H7.5a", of="as many samples as dimensions")
-def printed_capacity(evidence):
+@vc_bounds.control("the logarithm of n/V for all classifiers at once, where n = V", of="as many samples as dimensions")
+def no_capacity(evidence):
     # V·log(n/V) is 0 whatever C₁; a gap below √(C₂·log(1/δ)/V) stays bounded when multiplied by √V, whatever C₂.
     dimension = evidence.along["V"]
     return Bounded(dimension, np.sqrt(dimension) * evidence.quantity)
@@ -146,20 +146,20 @@ def dimension_left_out(evidence):
 
 @vc_bounds.picture
 def at_the_dimension(pieces):
-    """As many samples as the dimension: the gap of a class that fits random labels, the explicit and printed bounds."""
+    """As many samples as the dimension: the gap of a class that fits random labels, and two bounds."""
     piece = pieces["as many samples as dimensions"]
     dimension, delta = piece.along["V"], float(piece.aside["delta"])
-    printed = [
+    vanishing = [
         Line(
             "bound",
             dimension,
             np.sqrt(c * np.log(1 / delta) / dimension),
-            rival=f"the rate printed in 7.3.2, with C₂ = {c}",
+            rival=f"the form with log(n/V), C₂ = {c}",
         )
         for c in (1, 8)
     ]
     return Curves(
-        [Line("explicit bound", dimension, piece.bound), Dots("gap", dimension, piece.quantity), *printed],
+        [Line("explicit bound", dimension, piece.bound), Dots("gap", dimension, piece.quantity), *vanishing],
         x="dimension V = samples n", y="generalization gap", log="xy",
     )  # fmt: skip
 

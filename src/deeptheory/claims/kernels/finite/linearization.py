@@ -243,9 +243,7 @@ def variances_along_the_width(pieces):
     return Curves(marks, x="width of the first hidden layer", y="variance", log="x")
 
 
-fan_in_scaling.control(
-    "scaled by the layer's own width, as printed", erratum="L7.13a", of="first layer", scaling="fan-out"
-)
+fan_in_scaling.control("scaled by the layer's own width", of="first layer", scaling="fan-out")
 
 
 @fan_in_scaling.control("the first layer divided by its fan-in too", of="first layer")
