@@ -138,7 +138,7 @@ def shallow_networks_are_nearly_linear(
     }
 
 
-@shallow_networks_are_nearly_linear.control("‖W − W₀‖_F for its square", of="largest distance attained")
+@shallow_networks_are_nearly_linear.control("the distance of W from W₀ for its square", of="largest distance attained")
 def length_for_its_square(evidence):
     return replace(evidence, right=evidence.right / evidence.aside["lengths"])
 

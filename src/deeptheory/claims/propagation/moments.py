@@ -142,7 +142,7 @@ def uncorrelated(evidence):
     return replace(evidence, left=np.array([left]), right=np.array([right]))
 
 
-@moments_through_random_matrices.control("σ²‖A‖_F²‖B‖², the largest gain of B", of="mean square of AWB")
+@moments_through_random_matrices.control("the largest gain of B for all of its squares", of="mean square of AWB")
 def largest_gain(evidence):
     return replace(evidence, predicted=np.asarray(evidence.predicted) * evidence.aside["one gain"])
 

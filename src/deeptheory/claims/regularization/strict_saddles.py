@@ -110,7 +110,7 @@ def every_saddle_is_strict(
     listed: list[Listed] = []
     directions = []
     for (matrix, basis, spectrum), factor in product(zip(targets, bases, spectra, strict=True), factors):
-        strength = factor * threshold_strength(spectrum)
+        strength = factor * float(threshold_strength(spectrum))
         points = dropout_critical_points(matrix, 3, strength)
         rank = next(len(each.groups[0][1]) for each in points if each.optimal)
         listed += [Listed(each, matrix, spectrum, strength, factor, rank) for each in points]
