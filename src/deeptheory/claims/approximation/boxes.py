@@ -296,9 +296,8 @@ def needed(how, f, dimension, wanted, points):
         "d": "the number of inputs",
     },
     why=r"A box must be so small that each input changes the function by no more than $2\epsilon$ in it: its side is "
-    r"$2\epsilon/\rho$, and of order $\epsilon^{-d}$ such boxes fill the cube. A straight line leaves a curve only "
-    r"by the square "
-    r"of its length, so that its pieces may be as long as $\sqrt\epsilon$.",
+    r"$2\epsilon/\rho$, and of order $\epsilon^{-d}$ such boxes fill the cube. A straight line leaves a curve only by "
+    r"the square of its length, so that its pieces may be as long as $\sqrt\epsilon$.",
     notice=r"Lines of slope 1, 2 and 3 on the left: each further input costs another factor of $1/\epsilon$ in "
     "neurons. For the smooth function the slopes are half as large.",
 )

@@ -78,8 +78,8 @@ def ridge_fit_errors(keys, target, dimension, directions, points):
     "of the shells.",
     notice="The floor for $2^n$ units stays between 0.28 and 0.4 in all dimensions, more than ten times what the "
     "explicit network with its 600 to 7,000 units can miss at most. For a single unit the floor is hardly below the "
-    "best that "
-    "one unit of any kind can do: it gives away little. On the right, the target and the root of the density.",
+    "best that one unit of any kind can do: it gives away little. On the right, the target and the root of the "
+    "density.",
 )
 def one_against_two_hidden_layers(key, *, points: Annotated[int, Interval(ge=6000, le=20_000)] = 8000):
     rng, keys = generator(key), iter(jax.random.split(key, 8))

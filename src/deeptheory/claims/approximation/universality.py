@@ -36,8 +36,7 @@ WIDTHS = np.array([2, 4, 8, 16])
     },
     says=r"For continuous targets and every $\epsilon$ tried, a hidden layer of ReLUs, sigmoids or cosines is within "
     r"$\epsilon$ everywhere on $[0,1]$, which promises nothing beyond. The best combination of more units comes "
-    r"nearer; "
-    r"$\|f\|_1\le\|f\|_2\le\|f\|_\infty$.",
+    r"nearer; $\|f\|_1\le\|f\|_2\le\|f\|_\infty$.",
     needs="existence is shown by construction for a wave, a kink and a root; errors are looked at again at fresh "
     "points",
     symbols={

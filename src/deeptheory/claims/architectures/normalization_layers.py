@@ -113,10 +113,10 @@ def chain(pieces):
         "z": "the feature of the example, in units of its standard deviation",
         "|I|": "the number of examples in the batch",
     },
-    why=r"Dividing by $\sqrt{v+\delta}$ makes the variance $v/(v+\delta)$, which the book calls one; then $\alpha$ "
-    r"and $\beta$ stretch and shift. Mean and "
-    r"deviation of a batch are off by about $|I|^{-1/2}$ and $(2|I|)^{-1/2}$, independently; the first moves $z$, the "
-    r"second stretches it. What does not see the size of a weight has a gradient orthogonal to it.",
+    why=r"Dividing by $\sqrt{v+\delta}$ makes the variance $v/(v+\delta)$, which the book calls one; then $\alpha$ and "
+    r"$\beta$ stretch and shift. Mean and deviation of a batch are off by about $|I|^{-1/2}$ and $(2|I|)^{-1/2}$, "
+    "independently; the first moves $z$, the second stretches it. What does not see the size of a weight has a "
+    "gradient orthogonal to it.",
     notice="The spread of one normalized example over random batches falls with the batch size; the example in the "
     "middle feels only the mean, the outlying one the deviation too. Layer normalization has no such spread.",
 )

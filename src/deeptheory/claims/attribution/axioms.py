@@ -23,8 +23,7 @@ PLAYERS = 4
     r"without effect and additive in $U$; on games with $U(\emptyset)=0$ they are the only such payments, and no axiom "
     "can be spared.",
     needs="utility of the empty coalition zero, or subtracted; payments linear in $U$, of which each other axiom is "
-    "left "
-    "out in turn",
+    "left out in turn",
     symbols={"U": "the utility of a coalition", "[N]": "all players", r"\emptyset": "no players"},
     why=r"Along any order the gains telescope from $U(\emptyset)$ to $U([N])$; that is efficiency, and the others hold "
     "order by order or by exchanging two players. Conversely games are sums of unanimity games, in which a "

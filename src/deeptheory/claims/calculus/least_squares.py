@@ -20,9 +20,8 @@ from deeptheory.lab.pictures import Line, Plane
         "x^*": "the least-squares solution of least norm",
         "x'": "any other vector",
     },
-    why=r"$Ax^*$ is the point of the range of $A$ nearest to $b$, so that $b-Ax^*$ is perpendicular to the range, and "
-    r"with it to "
-    r"$Ax^*-Ax'$. Then Pythagoras.",
+    why="$Ax^*$ is the point of the range of $A$ nearest to $b$, so that $b-Ax^*$ is perpendicular to the range, and "
+    "with it to $Ax^*-Ax'$. Then Pythagoras.",
     notice="A right angle at the nearest point of the range: both legs and the hypotenuse are drawn for one other fit, "
     "from their three lengths. If lengths added, and not their squares, the triangle would be flat.",
 )

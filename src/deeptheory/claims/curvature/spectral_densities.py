@@ -67,8 +67,7 @@ def trained_hessians(draw, times, *, samples, side, hidden):
     r"Signs have $z_i^2=1$, and the diagonal does not scatter; for normals each $z_i^2$ adds $2A_{ii}^2$. On the "
     r"sphere the length does not scatter, which takes away what the mean of the eigenvalues would add.",
     notice="Signs scatter least in the trace here, and the less the more of the matrix lies on its diagonal. Small "
-    "entries of "
-    "the diagonal may hide behind the rest of their row: their error bars are larger than they are.",
+    "entries of the diagonal may hide behind the rest of their row: their error bars are larger than they are.",
 )
 def probed_traces_and_diagonals(
     key,

@@ -150,8 +150,7 @@ def noise_by_batch(pieces):
     r"batches of $\kappa B$ have $\sigma^2/\kappa$. For Poisson gradients the sum over all examples seen is Poisson "
     r"again, whatever the batches: infinitely divisible noise does not need to look Gaussian for the rule to hold.",
     notice="Ends of walks with small batches, under the normal curve that those with large ones have as well. On the "
-    "right "
-    "a law with a skewness that no Gaussian has, the same for all batch sizes.",
+    "right a law with a skewness that no Gaussian has, the same for all batch sizes.",
 )
 def scaled_schedules_walk_alike(
     key,

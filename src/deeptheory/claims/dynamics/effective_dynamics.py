@@ -70,10 +70,9 @@ def placed(draw, size, overlap, rest):
     },
     why=r"Both statistics have simple derivatives, $\nabla m=v$ and $\nabla r=2(x-mv)$, so their products with "
     r"$\nabla\Phi$ are functions of $m$ and $r$ again. The noise of a gradient has nearly the same size in all "
-    r"directions; it does not push a linear statistic, but it lengthens the vector, by "
+    "directions; it does not push a linear statistic, but it lengthens the vector, by "
     r"$\frac\delta2\mathrm{tr}(G\nabla^2r)$ with its covariance $G$, a sum over $N$ directions that makes up for the "
-    r"factor $1/N$ in the step. What the noise does to "
-    "$m$ and $r$ at random is one direction's worth and vanishes.",
+    "factor $1/N$ in the step. What the noise does to $m$ and $r$ at random is one direction's worth and vanishes.",
     notice=r"At steps $1/N$ the corrector comes to its limit while the volatility falls like $1/N$: a noise that only "
     r"shows in the drift. At shorter steps, $N^{-3/2}$, both vanish and gradient flow on $\Phi$ is left.",
 )

@@ -92,8 +92,8 @@ def limiting_velocity(settings):
         )
     },
     says=r"The overlap $m=\langle x,v\rangle$ of spherical online gradient descent is a Markov chain of its own: with "
-    r"$a,w$ normal and $q\sim\chi^2_{N-2}$, "
-    r"$m\leftarrow(m-\frac\delta Nc\sqrt{1-m^2}\,w)/\sqrt{1+(\delta c/N)^2(w^2+q)}$, $c$ the derivative of the loss.",
+    r"$a,w$ normal and $q\sim\chi^2_{N-2}$, $m\leftarrow(m-\frac\delta Nc\sqrt{1-m^2}\,w)/\sqrt{1+(\delta "
+    "c/N)^2(w^2+q)}$, $c$ the derivative of the loss.",
     needs="Gaussian inputs, a loss of the sample's components along x and v alone",
     full=dict(trials=8192, dimension=100),
     symbols={

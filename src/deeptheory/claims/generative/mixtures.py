@@ -38,9 +38,8 @@ from deeptheory.lab.pictures import Histogram, Line
     full=dict(trials=400_000),
     why="Means and variances of two components and their share are five numbers, so five moments pin them down, up to "
     "finitely many solutions. The criterion charges half the logarithm of the number of crabs for each parameter, ten "
-    "nats for three of them, and the likelihood gains twenty-six. Encoding draws the hidden component given the "
-    "crab, decoding the crab "
-    "given the component: two draws from conditional laws of one joint law, which therefore stays.",
+    "nats for three of them, and the likelihood gains twenty-six. Encoding draws the hidden component given the crab, "
+    "decoding the crab given the component: two draws from conditional laws of one joint law, which therefore stays.",
     notice="The histogram leans to the left, which no Gaussian does. The two components overlap so much that neither "
     "is seen as a hump of its own; their sum follows the lean.",
 )

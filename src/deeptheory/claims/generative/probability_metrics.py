@@ -54,10 +54,9 @@ def distances(points):
     },
     why="The supremum of a sum is at most the sum of suprema, which is the triangle inequality. For Lipschitz "
     "functions the dual linear program asks for the cheapest way to carry one law into the other. For polynomials of "
-    "degree $k$ the difference is linear in the coefficients, so the best ones of norm one point along the "
-    "difference of "
-    "moments. Samples miss a Gaussian's $k$-th moment by $((2k-1)!!-m_k^2)/n$ squared on average, where $m_k$ is that "
-    "moment and $n$ the number of points: high moments are seen late.",
+    "degree $k$ the difference is linear in the coefficients, so the best ones of norm one point along the difference "
+    "of moments. Samples miss a Gaussian's $k$-th moment by $((2k-1)!!-m_k^2)/n$ squared on average, where $m_k$ is "
+    "that moment and $n$ the number of points: high moments are seen late.",
     notice=r"Three points at $0$ and $\pm\sqrt3$ have the first five moments of a Gaussian exactly; the sixth is 9 "
     "instead of 15. A class of polynomials up to degree five calls the two laws equal.",
 )

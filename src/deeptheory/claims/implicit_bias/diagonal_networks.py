@@ -35,12 +35,11 @@ SMALL = 1e-3
             "to least ℓ1 norm, less slack",
         ),
     },
-    says=r"From $u=\alpha\mathbf1,v=-\alpha\mathbf1$ gradient flow of $w=u^{\odot2}-v^{\odot2}$ keeps $u\odot "
-    r"v$ and is "
-    r"mirror flow of $R_\alpha=\frac{\alpha^2}4\sum q(\frac{w_i}{\alpha^2})$, "
-    r"$q(z)=2-\sqrt{4+z^2}+z\operatorname{arcsinh}\frac z2$. It ends at "
-    r"$\operatorname{argmin}_{Xw=y}R_\alpha$: for large "
-    r"$\alpha$ within $\alpha^{-4}$ of least $\ell_2$ norm, for small within $\alpha^{2(1-\rho)}$ of least $\ell_1$.",
+    says=r"From $u=\alpha\mathbf1,v=-\alpha\mathbf1$ gradient flow of $w=u^{\odot2}-v^{\odot2}$ keeps $u\odot v$ and "
+    r"is mirror flow of $R_\alpha=\frac{\alpha^2}4\sum q(\frac{w_i}{\alpha^2})$, "
+    r"$q(z)=2-\sqrt{4+z^2}+z\operatorname{arcsinh}\frac z2$. It ends at $\operatorname{argmin}_{Xw=y}R_\alpha$: for "
+    r"large $\alpha$ within $\alpha^{-4}$ of least $\ell_2$ norm, for small within $\alpha^{2(1-\rho)}$ of least "
+    r"$\ell_1$.",
     needs="flow, a loss of Xw − y that it brings to zero; for α → 0 one solution of least ℓ1 norm",
     full=dict(columns=12),
     symbols={
@@ -51,10 +50,10 @@ SMALL = 1e-3
         r"\rho": r"the largest dual slope $|\langle x_j,\nu\rangle|<1$ of a coordinate outside the sparse solution",
     },
     why=r"$\dot u=-2u\odot g$ and $\dot v=2v\odot g$ with $g=\nabla L(w)$, so $u\odot v$ stays, and "
-    r"$4(u^2+v^2)=4\sqrt{w^2+4\alpha^4}$ is a function of $w$: the inverse of $R_\alpha''$. $R_\alpha$ is "
-    r"near $w^2/(16\alpha^2)$ for weights below "
-    r"$\alpha^2$, and near $\frac14|w|\log\frac{|w|}{\alpha^2}$ above. A coordinate outside the sparse solution is "
-    r"$2\alpha^2\sinh(4\langle x_j,\mu\rangle)$ with $4\mu\approx\nu\log\alpha^{-2}$, of order $\alpha^{2-2\rho}$.",
+    r"$4(u^2+v^2)=4\sqrt{w^2+4\alpha^4}$ is a function of $w$: the inverse of $R_\alpha''$. $R_\alpha$ is near "
+    r"$w^2/(16\alpha^2)$ for weights below $\alpha^2$, and near $\frac14|w|\log\frac{|w|}{\alpha^2}$ above. A "
+    r"coordinate outside the sparse solution is $2\alpha^2\sinh(4\langle x_j,\mu\rangle)$ with "
+    r"$4\mu\approx\nu\log\alpha^{-2}$, of order $\alpha^{2-2\rho}$.",
     notice=r"Left: every pair $(u,v)$ stays on its hyperbola; those begun near the origin first creep along it. Right: "
     r"the solution found moves from the sparsest to the shortest as the first weights grow.",
     explore={"slack": (0.2, 0.5, 0.7)},

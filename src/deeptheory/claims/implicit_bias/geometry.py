@@ -234,10 +234,10 @@ def not_inverted(evidence):
         "A8.8": ("slope and lengths of a step", "steps that minimize the model"),
         "A8.12": ("which limits have least norm", "limit as steps shrink", "least norm by its equation"),
     },
-    says=r"Steepest descent in a norm moves by "
-    r"$\Delta=\operatorname{argmin}_v\langle\nabla L,v\rangle+\frac12\|v\|^2$, with "
-    r"$\langle\Delta,-\nabla L\rangle=\|\Delta\|^2=\|\nabla L\|_*^2$. For $\ell_{4/3}$ the solution it finds "
-    r"depends on the step size, and even for $\eta\to0$ it is not $\operatorname{argmin}_{Xw=y}\|w-w_0\|$.",
+    says=r"Steepest descent in a norm moves by $\Delta=\operatorname{argmin}_v\langle\nabla "
+    r"L,v\rangle+\frac12\|v\|^2$, with $\langle\Delta,-\nabla L\rangle=\|\Delta\|^2=\|\nabla L\|_*^2$. For "
+    r"$\ell_{4/3}$ the solution it finds depends on the step size, and even for $\eta\to0$ it is not "
+    r"$\operatorname{argmin}_{Xw=y}\|w-w_0\|$.",
     needs="the data of the example, gradient X^⊤(Xw − y)",
     full=dict(draws=200),
     symbols={

@@ -55,11 +55,10 @@ def power_sum(points, degree):
         r"g,\bar w": "the length of the weights, and the direction they come to",
         r"B": r"the largest second derivative of $f_i$ at weights of length 1",
     },
-    why=r"A product $w=u^2-v^2$ costs at least $|w|$ in squared weights, so the margin per squared length is one per "
+    why="A product $w=u^2-v^2$ costs at least $|w|$ in squared weights, so the margin per squared length is one per "
     r"$\ell_1$ norm; no weight begins at zero, so none stays there that would better the vote, and the end is that of "
-    r"a linear programme. A second derivative of degree "
-    r"$\alpha-2$ is at most $Bg^{\alpha-2}$ between two directions of length $g$, and the way between them is "
-    r"$g|v-\bar w|$ long.",
+    r"a linear programme. A second derivative of degree $\alpha-2$ is at most $Bg^{\alpha-2}$ between two directions "
+    r"of length $g$, and the way between them is $g|v-\bar w|$ long.",
     notice="The margin of the diagonal network, from several random starts, rises to the value of the linear "
     "programme; the largest Euclidean margin is another number.",
 )

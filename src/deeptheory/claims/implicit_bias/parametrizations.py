@@ -201,11 +201,10 @@ def without_the_metric(evidence):
         "A8.22": ("Lie brackets", "how far two orders part"),
         "A8.23": ("weights after a pull", "where the order of two pulls matters", "how far two orders part in w"),
     },
-    says=r"$u^{\odot2}-v^{\odot2}$ has several metrics at one $w$. Yet its Lie brackets "
-    r"$[\nabla G_i,\nabla G_j]=\nabla^2G_i\nabla G_j-\nabla^2G_j\nabla G_i$ are 0: pulls along the "
-    r"gradients commute, and each "
-    r"start has a mirror map. Entries of $UU^\top$ do not: two pulls by $s$ in the other order part by "
-    r"$s^2[\nabla G_i,\nabla G_j]$.",
+    says=r"$u^{\odot2}-v^{\odot2}$ has several metrics at one $w$. Yet its Lie brackets $[\nabla G_i,\nabla "
+    r"G_j]=\nabla^2G_i\nabla G_j-\nabla^2G_j\nabla G_i$ are 0: pulls along the gradients commute, and each start has a "
+    r"mirror map. Entries of $UU^\top$ do not: two pulls by $s$ in the other order part by $s^2[\nabla G_i,\nabla "
+    "G_j]$.",
     needs="starts at which ∂G∂G^⊤ is invertible",
     full=dict(trials=200),
     symbols={

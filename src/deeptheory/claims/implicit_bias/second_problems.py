@@ -41,11 +41,10 @@ PENALTIES = ("ℓ2", "quadratic", "entropy", "ℓ3/2", "ℓ1", "ℓ∞")
         r"R": "a norm or an entropy",
         r"D": "a positive definite matrix",
     },
-    why=r"A solution $w$ solves the second problem exactly when some $\lambda$ has $X^\top\lambda\in\partial "
-    r"R(w)$: its "
-    r"conditions. Any $\lambda$ also bounds the least value from below, by "
-    r"$\langle\lambda,y\rangle-R^*(X^\top\lambda)$. "
-    r"So a point can be audited without knowing how it was found, and the audit proves what it says.",
+    why=r"A solution $w$ solves the second problem exactly when some $\lambda$ has $X^\top\lambda\in\partial R(w)$: "
+    r"its conditions. Any $\lambda$ also bounds the least value from below, by "
+    r"$\langle\lambda,y\rangle-R^*(X^\top\lambda)$. So a point can be audited without knowing how it was found, and "
+    "the audit proves what it says.",
     notice="How much larger the second objective is than its least value, for each algorithm and each objective: zero "
     "on the diagonal and nowhere else. Adam's row has no zero.",
 )

@@ -177,8 +177,7 @@ def runs_and_curvatures(pieces):
         r"\epsilon": "the size of the initial weights",
         "L": "the number of matrices",
     },
-    why=r"The loss is a polynomial whose terms beside the constant have degree $L$ and more: with two matrices there "
-    r"is "
+    why="The loss is a polynomial whose terms beside the constant have degree $L$ and more: with two matrices there is "
     r"a quadratic form, with three none. Near zero the flow is $\dot w=s\,w^{L-1}$: exponential for $L=2$, and for "
     r"$L\ge3$ it takes the time $\epsilon^{-(L-2)}/((L-2)s)$ to leave any small neighbourhood.",
     notice="Lines are the formula, dots the flow. Ten times smaller weights cost two matrices a "

@@ -37,8 +37,8 @@ EDGES = np.array([-5.0, -1.0, 0.0, 1.0])
     r"exponential of $-N$. Where the value is low the shift is there already.",
     notice="Left, the share of minima among critical points by dimension: on $2^{-N}$ up to the plane, below it from "
     "there on, but far above what a random matrix without a shift would have. Right, critical points of random fields "
-    "in the plane by their height: minima "
-    "at the bottom, saddles in the middle, maxima on top. Whether saddles are the obstacle depends on how low one is.",
+    "in the plane by their height: minima at the bottom, saddles in the middle, maxima on top. Whether saddles are the "
+    "obstacle depends on how low one is.",
 )
 def saddles_outnumber_minima(
     key,

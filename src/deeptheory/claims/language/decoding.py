@@ -138,9 +138,8 @@ def kept(law, size):
     r"astray too. Cutting the tail takes them back: at some $p$ the perplexities meet. A model of plain frequencies "
     "gives nothing away: it writes every pair of words as often as it has read it.",
     notice="Rows of the table stand in the printed order in both models of ours, but where they depend on how flat a "
-    "model is: a temperature of 0.9, a nucleus of 0.95 and the larger $k$, beside human text and each other. Below "
-    "the table, nucleus "
-    "text crosses the human level where the budget cuts what flattening has added.",
+    "model is: a temperature of 0.9, a nucleus of 0.95 and the larger $k$, beside human text and each other. Below the "
+    "table, nucleus text crosses the human level where the budget cuts what flattening has added.",
     explore={"flat": (0.05, 0.1, 0.2, 0.3)},
 )
 def decoding_reshapes_surprise(key, *, flat: Annotated[float, Interval(ge=0.05, le=0.3)] = 0.2):

@@ -45,8 +45,7 @@ def can_lose(wins):
     },
     why="The odds are the exponential of a difference, and differences add. The likelihood is a product of logistic "
     "factors, and minus its logarithm is convex. If a group never loses, raising its rewards together raises every "
-    "factor "
-    "between it and the others; if each can lose, the loss grows in every direction but the common shift.",
+    "factor between it and the others; if each can lose, the loss grows in every direction but the common shift.",
     notice="The loss along the direction that lifts one answer: with a single loss of that answer it has a minimum, "
     "without it falls for ever.",
 )

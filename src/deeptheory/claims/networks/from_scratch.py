@@ -154,10 +154,9 @@ def losses_by_division(pieces):
     "is its mean relative entropy to them. The log-odds of two Gaussian classes are a quadratic polynomial, so its "
     "value is known to any digit. Classes with different covariances bend the boundary, which costs every linear rule "
     "something and a network with hidden units nothing in principle.",
-    notice="The best boundary is a hyperbola, of which one branch bends around class 0. The network has bent its "
-    "own the same way "
-    "where there are points to learn from, by less, and goes on straight outside. Its loss on the very points it was "
-    "trained on falls below the floor, which is no contradiction: the floor is for fresh points.",
+    notice="The best boundary is a hyperbola, of which one branch bends around class 0. The network has bent its own "
+    "the same way where there are points to learn from, by less, and goes on straight outside. Its loss on the very "
+    "points it was trained on falls below the floor, which is no contradiction: the floor is for fresh points.",
 )
 def training_towards_the_bayes_rule(
     key,

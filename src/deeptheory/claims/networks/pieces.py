@@ -196,9 +196,8 @@ def zigzag(pieces):
     "are equally wide, so with $m$ nodes in $L$ layers it is at most $(2m/L)^L$: polynomial in the number of nodes "
     "for fixed depth, exponential in the depth.",
     notice="Random networks of one layer have half as many pieces as their bound, deeper ones far fewer, and fewer for "
-    "their units: they do not profit from depth. "
-    "Tents do: with three units a layer they double their pieces in each, and leave the line $m+1$ that no network of "
-    "one layer can pass.",
+    "their units: they do not profit from depth. Tents do: with three units a layer they double their pieces in each, "
+    "and leave the line $m+1$ that no network of one layer can pass.",
 )
 def pieces_of_relu_networks(key, *, trials: Trials = 96, widest: Annotated[int, Interval(ge=1, le=12)] = 8):
     rng, nodes, bounds, outputs, ceilings, units = generator(key), [], [], [], [], []

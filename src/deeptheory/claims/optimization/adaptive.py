@@ -190,10 +190,9 @@ def runs_below_their_bound(pieces):
         r"\beta": "the smoothness",
         "j": "a coordinate",
     },
-    why=r"The descent lemma is a sum over the coordinates, and in each the shares $\nabla_t(j)^2P_t(j)^2$ add up to "
-    r"at most "
-    r"$\log_2(1+T)$: together $d$ logarithms. The steps shrink, so $\sum_t\nabla_t(j)^2$ is at most the weighted sum "
-    r"over $P_T(j)$. Printed is one logarithm for all coordinates, that of $GT$, which has a unit.",
+    why=r"The descent lemma is a sum over the coordinates, and in each the shares $\nabla_t(j)^2P_t(j)^2$ add up to at "
+    r"most $\log_2(1+T)$: together $d$ logarithms. The steps shrink, so $\sum_t\nabla_t(j)^2$ is at most the weighted "
+    "sum over $P_T(j)$. Printed is one logarithm for all coordinates, that of $GT$, which has a unit.",
     notice="Each dot is a run on a sum of cosines of some scale. All lie below the bound. The printed bound is "
     r"negative for flat functions; and where $\sigma$ is generous the steps are short, gradients stay large, and its "
     r"roots, which have no $\sigma$, are too small.",

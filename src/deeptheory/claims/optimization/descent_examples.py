@@ -201,8 +201,7 @@ def worst_of_their_kind(pieces, settings):
         r"\mu": (
             r"the least curvature, $\alpha$ for logistic regression with ridge $\alpha$; the Polyak–Łojasiewicz "
             r"constant where the problem is not strongly convex, 0.17553 for $x^2+3\sin^2x$ and the least eigenvalue "
-            r"of "
-            r"$XX^\top$ for wide least squares"
+            r"of $XX^\top$ for wide least squares"
         ),
         r"k": "the number of steps",
         r"\theta_0, \theta_*": "the start, and the minimizer",
@@ -210,13 +209,12 @@ def worst_of_their_kind(pieces, settings):
         r"\text{gap}": "the value less the least value",
     },
     why="Each problem needs only its constants: then theorems bound the squared distance where it is strongly convex, "
-    "the gap where it is convex or obeys the Polyak–Łojasiewicz inequality, and the mean squared gradient in any "
-    "case. A quadratic has its constants in its spectrum. The logistic loss has second derivative at most a quarter, "
-    "and far out none at all, so only the ridge keeps it strongly convex. A neuron's curvature is its slope squared "
-    "and its residual times its second derivative, each of them bounded. Least squares with more unknowns than "
-    "equations is flat in some "
-    "directions, but its slope is never small high above the minimum, which is all that the Polyak–Łojasiewicz "
-    "inequality asks.",
+    "the gap where it is convex or obeys the Polyak–Łojasiewicz inequality, and the mean squared gradient in any case. "
+    "A quadratic has its constants in its spectrum. The logistic loss has second derivative at most a quarter, and far "
+    "out none at all, so only the ridge keeps it strongly convex. A neuron's curvature is its slope squared and its "
+    "residual times its second derivative, each of them bounded. Least squares with more unknowns than equations is "
+    "flat in some directions, but its slope is never small high above the minimum, which is all that the "
+    "Polyak–Łojasiewicz inequality asks.",
     notice="No curve of what is seen crosses the promise. Ridge regression and wide least squares start in their "
     "slowest direction and fall exactly twice as steeply as promised on the logarithmic axis; logistic regression and "
     "the bowl are faster than their worst curvature. The chain of springs is fast in the end because it is finite, "

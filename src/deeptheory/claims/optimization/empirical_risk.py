@@ -171,9 +171,9 @@ def origin_spectra(inputs):
     says=r"The Hessian of the empirical risk can have of the order of $d$ negative eigenvalues: an autoencoder with "
     r"$h$ hidden units has $hd$ at the origin; phase retrieval $d$ at $\|w\|=\frac14\|v\|$ and $d-1$ at "
     r"$\frac12\|v\|$; a tanh network at a random start a mean number that grows like $d$.",
-    needs="for the autoencoder σ(0) = 0, σ′(0) = 1 and inputs that span all d dimensions; for phase retrieval "
-    "standard normal inputs and w not nearly along v; "
-    "for the network four hidden units, 2d samples, weights of variance one over the fan-in, d from 8 to 64",
+    needs="for the autoencoder σ(0) = 0, σ′(0) = 1 and inputs that span all d dimensions; for phase retrieval standard "
+    "normal inputs and w not nearly along v; for the network four hidden units, 2d samples, weights of variance one "
+    "over the fan-in, d from 8 to 64",
     full=dict(trials=256),
     symbols={
         "d": "the dimension of the inputs",
@@ -181,13 +181,12 @@ def origin_spectra(inputs):
         "w": "the weights at which the Hessian is taken",
         "v": "the weights that made the labels",
     },
-    why=r"At the origin the autoencoder's risk is bilinear in its two layers to second order, and a bilinear form has "
-    r"as many negative directions as positive ones, $d$ for each hidden unit. Phase retrieval, with Hessian "
+    why="At the origin the autoencoder's risk is bilinear in its two layers to second order, and a bilinear form has "
+    "as many negative directions as positive ones, $d$ for each hidden unit. Phase retrieval, with Hessian "
     r"$(3\|w\|^2-\|v\|^2)I+6ww^\top-2vv^\top$, is a hilltop at a small start: all directions lead down, and from a "
-    r"third of the target's length on, if $w$ is about orthogonal to $v$, all but the one along $w$. In a network "
-    r"each hidden unit has a block of $d$ "
-    r"rows whose sign is roughly that of its outer weight times the mean residual where it bends, negative for about "
-    r"half of the units.",
+    "third of the target's length on, if $w$ is about orthogonal to $v$, all but the one along $w$. In a network each "
+    "hidden unit has a block of $d$ rows whose sign is roughly that of its outer weight times the mean residual where "
+    "it bends, negative for about half of the units.",
     notice="All counts lie on lines through the origin: two for each dimension of the autoencoder with its two hidden "
     "units, one for phase retrieval, less one at the larger start. The random networks have about $2d$ of their "
     "$4d+4$ directions negative, which is half of the first layer.",

@@ -55,10 +55,9 @@ def shaken(saddle, starts, draws, tolerance):
         "A7.15": "value at the bottom",
     },
     says=r"A step with $\|\nabla f\|>\epsilon$ lowers $f$ by $(\eta-\frac\ell2\eta^2)\epsilon^2$ or more. At the "
-    r"saddle of "
-    r"$-\frac\gamma2x_1^2+\frac\rho6|x_1|^3+\frac12|y|^2$, $\gamma=\sqrt{\rho\epsilon}$, a perturbed run falls by "
-    r"$\frac13\sqrt{\epsilon^3/\rho}$ within $T=\ln(2\gamma/\rho\eta\omega)/\ln(1+\frac{\eta\gamma}2)$ steps, up to "
-    r"probability $\delta$.",
+    r"saddle of $-\frac\gamma2x_1^2+\frac\rho6|x_1|^3+\frac12|y|^2$, $\gamma=\sqrt{\rho\epsilon}$, a perturbed run "
+    r"falls by $\frac13\sqrt{\epsilon^3/\rho}$ within $T=\ln(2\gamma/\rho\eta\omega)/\ln(1+\frac{\eta\gamma}2)$ steps, "
+    r"up to probability $\delta$.",
     needs="η ≤ 1/ℓ; perturbed from a ball of radius r = ε; ω is the width of a slab with share δ of that ball",
     full=dict(trials=512),
     symbols={

@@ -263,9 +263,8 @@ def where_descent_ends(pieces):
     "descent $f(x_0)-f(x_T)$, so their mean is at most a $T$-th of it; and the least is not above the mean. Nothing "
     "is said about the last gradient, nor about the value reached.",
     notice="Each run gives two dots for every $T$, one above the other: the mean of its squared gradients, and the "
-    "least of them. No "
-    r"mean is above the diagonal and some are on it, parabolas with $\eta=1/L$ among them; the least is often far "
-    "below.",
+    r"least of them. No mean is above the diagonal and some are on it, parabolas with $\eta=1/L$ among them; the least "
+    "is often far below.",
 )
 def gradients_become_small(curvatures, start, step, smoothness, *, steps: Steps = 4):
     eta, counts = step / smoothness, jnp.arange(1.0, steps + 1)

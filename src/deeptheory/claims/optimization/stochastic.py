@@ -68,8 +68,7 @@ def fit(x, y, starts, rate, batches):
     r"noise left. In a fixed time there are $1/\eta$ steps, each with noise of variance $\eta^2$: together $\eta$.",
     notice="On the left, the total variance of all possible batches of each size lies on the two curves: a hyperbola "
     "with replacement, and without a faster fall, which would end in nothing at a whole pass. On the right, the "
-    "squared distance from the path of "
-    "gradient descent falls in proportion to the step.",
+    "squared distance from the path of gradient descent falls in proportion to the step.",
 )
 def minibatch_gradients_are_unbiased(
     key,
@@ -288,10 +287,9 @@ def paths_and_rates(pieces):
     r"the number of steps to $1/B$: twice the batch, half the steps, the same number of examples. The step cannot "
     r"exceed $1/\beta$; from there on larger batches only make each step more exact, and the number of steps comes "
     r"down to the $2M\beta/\epsilon^2$ of full gradients.",
-    notice="The guaranteed number of steps first falls with slope minus one and then levels off, at half of what it "
-    r"is at the corner, the batch $2\gamma^2/\epsilon^2$. The dots are the steps that runs on a sum of cosines with "
-    "the prescribed step "
-    "really took: far fewer, but with the same corner.",
+    notice="The guaranteed number of steps first falls with slope minus one and then levels off, at half of what it is "
+    r"at the corner, the batch $2\gamma^2/\epsilon^2$. The dots are the steps that runs on a sum of cosines with the "
+    "prescribed step really took: far fewer, but with the same corner.",
 )
 def larger_batches_save_steps_up_to_a_point(
     key,

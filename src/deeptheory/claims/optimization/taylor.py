@@ -69,8 +69,8 @@ def lowest_angles(loss, point, down, other, radii):
     r"to its slope, by the Cauchy–Schwarz inequality; what the quadratic part adds is smaller by a factor $\epsilon$.",
     notice="On the left, what the linear and the quadratic approximation leave over: lines of slope two and three. On "
     "the right, the loss around circles of several radii in a plane, less its value at their centre and over the "
-    "radius: a cosine, the "
-    "linear part, and its lowest point moves to the direction against the gradient as the circles shrink.",
+    "radius: a cosine, the linear part, and its lowest point moves to the direction against the gradient as the "
+    "circles shrink.",
 )
 def taylor_and_the_steepest_descent(
     key, *, hidden: Annotated[int, Interval(ge=2, le=20)] = 4, halvings: Annotated[int, Interval(ge=3, le=8)] = 5

@@ -126,11 +126,11 @@ def numbers_that_matter(rng, n, prime):
         r"p": "the prime",
         r"D": "how many steps stand on top of each other",
     },
-    why=r"Where $m$ rows are left, a column takes $m^2-1$ numbers to fill up a pivot that may be zero, an inverse, "
+    why="Where $m$ rows are left, a column takes $m^2-1$ numbers to fill up a pivot that may be zero, an inverse, "
     r"$n-1$ shares and $m(n-1)$ numbers to take them away from; summed over $m=1,\dots,n$, with a product for each "
-    r"unknown at the end, that is the count. No rule needs "
-    r"more than three numbers, so a table of $p^3$ entries, the hidden layer of the network, does for every $n$. At "
-    r"once, in a depth that does not grow with $n$, steps of bounded size cannot even read the question.",
+    "unknown at the end, that is the count. No rule needs more than three numbers, so a table of $p^3$ entries, the "
+    "hidden layer of the network, does for every $n$. At once, in a depth that does not grow with $n$, steps of "
+    "bounded size cannot even read the question.",
     notice=r"The chain grows like $n^3$ and its depth like $n^2$. Below lies the least depth at which an answer "
     r"can depend on all given numbers, $\log_3n(n+1)$: it grows too.",
 )

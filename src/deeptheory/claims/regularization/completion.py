@@ -53,11 +53,9 @@ def penalty_of_change(change, left, right, row_law, column_law):
     items={
         "A11.13": ("mean over all entries", "links of the proof", "penalty that descent finds", "constructed factors")
     },
-    says=r"If entry $(i,k)$ is seen with probability $p(i)q(k)$, the dropout penalty over its strength is on "
-    r"average "
-    r"$\sum_j\|\sqrt p\,u_j\|^2\|\sqrt q\,v_j\|^2$, and at least "
-    r"$\frac1{d_1}\|\operatorname{diag}(\sqrt p)M\operatorname{diag}(\sqrt q)\|_*^2$ over all factors of $M=UV^\top$, "
-    "which is attained.",
+    says="If entry $(i,k)$ is seen with probability $p(i)q(k)$, the dropout penalty over its strength is on average "
+    r"$\sum_j\|\sqrt p\,u_j\|^2\|\sqrt q\,v_j\|^2$, and at least $\frac1{d_1}\|\operatorname{diag}(\sqrt "
+    r"p)M\operatorname{diag}(\sqrt q)\|_*^2$ over all factors of $M=UV^\top$, which is attained.",
     needs=r"$p,q>0$; width $d_1\ge\operatorname{rank}M$",
     symbols={
         "p,q": "the probabilities of rows and of columns",

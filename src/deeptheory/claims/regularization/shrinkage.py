@@ -45,8 +45,8 @@ def population_objective(factors, target, strength):
     says=r"The population optimum of dropout matrix sensing lowers the singular values of the target by "
     r"$\lambda\sum_{i\le\rho}s_i/(d_1+\lambda\rho)$ and drops those below, and all beyond the width: the dropout rate "
     r"selects the rank.",
-    needs=r"Gaussian measurements; $\lambda=p/(1-p)$; "
-    r"$\rho$ the last $j\le d_1$ with $s_j(d_1+\lambda j)>\lambda\sum_{i\le j}s_i$",
+    needs=r"Gaussian measurements; $\lambda=p/(1-p)$; $\rho$ the last $j\le d_1$ with $s_j(d_1+\lambda "
+    r"j)>\lambda\sum_{i\le j}s_i$",
     full=dict(rates=(0.05, 0.1, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98), starts=8),
     symbols={
         r"s_i": "the singular values of the target, largest first; here 3, 2, 1 and 0.3",

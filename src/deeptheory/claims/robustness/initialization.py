@@ -32,8 +32,7 @@ KINDS = ("relu", "softplus", "tanh")
 @claim(
     items={"L12.9": ("output of drawn networks", "variance of the output", "distance from the normal law")},
     says=r"The output of a random two-layer network of width $k$ at $\|x\|=\sqrt d$ has variance $\mathbb "
-    r"E\,\sigma(X)^2$ "
-    r"in every dimension, and its law is normal up to $O(1/k)$.",
+    r"E\,\sigma(X)^2$ in every dimension, and its law is normal up to $O(1/k)$.",
     needs="weights N(0, I/d), signs ±1 in the second layer; ReLU, softplus and tanh",
     full=dict(trials=16_000),
     symbols={
@@ -45,12 +44,11 @@ KINDS = ("relu", "softplus", "tanh")
     },
     why=r"Each $w_j\cdot x$ is standard normal, whatever $d$, so the output is a sum of $k$ independent terms "
     r"$\pm\sigma(X)/\sqrt k$. Random signs make the terms symmetric: the skewness that would cost $k^{-1/2}$ is zero, "
-    r"and "
-    r"the kurtosis is the first thing to be seen. The law at finite width is found from its characteristic function.",
+    "and the kurtosis is the first thing to be seen. The law at finite width is found from its characteristic "
+    "function.",
     notice="Left, outputs of drawn networks of width 20 under the exact density and the normal one: they differ in the "
-    r"peak, by little. Right, the largest difference of the distribution functions falls like $1/k$ towards the "
-    r"constant "
-    r"that the kurtosis gives, not like $k^{-1/2}$.",
+    "peak, by little. Right, the largest difference of the distribution functions falls like $1/k$ towards the "
+    "constant that the kurtosis gives, not like $k^{-1/2}$.",
 )
 def random_network_outputs(key, *, trials: Trials = 4000, dimension: Annotated[int, Interval(ge=2, le=12)] = 5):
     x = np.ones(dimension)
@@ -148,11 +146,10 @@ def outputs_and_distances(pieces):
         "k": "the width",
         "w_j": "weights of a unit",
     },
-    why=r"Split each $w_j$ into its part along $x$ and the rest. The rest is normal, in $d-1$ directions, and "
-    r"independent "
-    r"of the slope $\sigma'(w_j\cdot x)$: given the slopes, a sum of normals is normal. Its squared length is a "
-    r"$\chi^2_{d-1}$, near $d$, and the average of the squared slopes is near its mean because the slopes have moments "
-    "(Bernstein).",
+    why="Split each $w_j$ into its part along $x$ and the rest. The rest is normal, in $d-1$ directions, and "
+    r"independent of the slope $\sigma'(w_j\cdot x)$: given the slopes, a sum of normals is normal. Its squared length "
+    r"is a $\chi^2_{d-1}$, near $d$, and the average of the squared slopes is near its mean because the slopes have "
+    "moments (Bernstein).",
     notice="Norms of order one scatter about the root mean square. In more dimensions this moves to its limit, close "
     "by, and no farther, and the spread becomes smaller.",
     explore={"dimension": (4, 8, 16)},
@@ -231,12 +228,10 @@ def gradient_norms(pieces, settings):
         "d": "the dimension",
         "x": "the input",
     },
-    why=r"Value and gradient are both of order one, so a linear function would vanish after a step of length "
+    why="Value and gradient are both of order one, so a linear function would vanish after a step of length "
     r"$|f|/\|\nabla f\|$, of order one, and be $-f$ after twice that. Such a step is short beside $\sqrt d$: it moves "
-    r"every "
-    r"pre-activation by $O(d^{-1/2})$, and the network is nearly linear there. The step has to go against the sign of "
-    r"$f$: "
-    "up the gradient a positive value only grows.",
+    "every pre-activation by $O(d^{-1/2})$, and the network is nearly linear there. The step has to go against the "
+    "sign of $f$: up the gradient a positive value only grows.",
     notice="Outputs before and after the step lie along the line of exact reversal. Up the gradient, "
     "whatever the length, a linear network flips only if its output is negative: the upper left quarter.",
 )

@@ -74,8 +74,7 @@ def log_tails(t, dimension):
     },
     says=r"$4\pi A\le P^2$ for every polygon. Under $N(0,I)$ a set of measure $p$ grown by $\varepsilon$ has at least "
     r"$\Phi(\Phi^{-1}(p)+\varepsilon)$, and $L$-Lipschitz functions of $N(0,I/d)$ or the unit sphere leave their mean "
-    r"by "
-    r"$t$ with probability at most $2e^{-dt^2/(2L^2)}$.",
+    "by $t$ with probability at most $2e^{-dt^2/(2L^2)}$.",
     needs="sets and functions with exact measures",
     symbols={
         "A, P": "area and perimeter",
@@ -88,8 +87,7 @@ def log_tails(t, dimension):
     why="Of all sets with the same measure some grow least when their points may move a little: discs in the plane, "
     "half-spaces under a Gaussian, caps on the sphere. In many dimensions even the least growth is fast: a set of half "
     "the measure, grown by a few times $d^{-1/2}$, is nearly everything. A Lipschitz function is near its median on "
-    "such a "
-    "grown set, so it is nearly constant.",
+    "such a grown set, so it is nearly constant.",
     notice="Left, polygons with their quotients: the rounder, the nearer to 1. Right, a half-space of measure one half "
     "grows least of all sets; balls and slabs grow faster.",
 )
@@ -193,16 +191,12 @@ def disc_accuracies(mean, spread, radius, shift):
         r"\Phi": "the normal distribution function",
         "s": "the standard deviation of the class in each direction",
     },
-    why=r"A point is answered robustly if its whole ball lies in the right region. What is lost is the rim of the "
-    r"region, "
-    r"and by Gaussian isoperimetry no region of the same probability has less rim than a half-space, whose quantile "
-    r"moves "
-    r"by exactly $\varepsilon/s$. So accuracy limits robustness through quantiles; a sum of probabilities plays no "
-    r"part. The "
-    "handbook calls its inequality a simplification.",
-    notice="Robust accuracies of discs and strips lie below the curve of half-planes, for every size of them. "
-    "The "
-    "line where both accuracies add to 1 is crossed by ordinary problems.",
+    why="A point is answered robustly if its whole ball lies in the right region. What is lost is the rim of the "
+    "region, and by Gaussian isoperimetry no region of the same probability has less rim than a half-space, whose "
+    r"quantile moves by exactly $\varepsilon/s$. So accuracy limits robustness through quantiles; a sum of "
+    "probabilities plays no part. The handbook calls its inequality a simplification.",
+    notice="Robust accuracies of discs and strips lie below the curve of half-planes, for every size of them. The line "
+    "where both accuracies add to 1 is crossed by ordinary problems.",
 )
 def accuracy_limits_robustness(
     key, *, trials: Trials = 40_000, shift: Annotated[float, Interval(ge=0.2, le=0.8)] = 0.5
@@ -299,14 +293,11 @@ def accuracies(pieces):
         "p": "parameters",
     },
     why="To fit noise a function must correlate with it on the sample. A smooth function of a high-dimensional input "
-    "is nearly "
-    r"constant (isoperimetry), so its correlation with $n$ signs is tiny, of the order $L/\sqrt{nd}$, and only a "
-    r"large class "
-    "contains one that is lucky. Counting the class gives the law: to fit noise smoothly takes about $nd$ parameters, "
-    "not $n$.",
+    r"is nearly constant (isoperimetry), so its correlation with $n$ signs is tiny, of the order $L/\sqrt{nd}$, and "
+    "only a large class contains one that is lucky. Counting the class gives the law: to fit noise smoothly takes "
+    "about $nd$ parameters, not $n$.",
     notice="Steepness of random-feature fits of pure noise: enormous where there are as many features as samples, "
-    "falling "
-    "with more, and always above the law, a hundred times and more: its constants are generous, and 32 bits a "
+    "falling with more, and always above the law, a hundred times and more: its constants are generous, and 32 bits a "
     "parameter make a large class. Overparametrization buys robustness.",
 )
 def fitting_noise_is_steep(key, *, trials: Trials = 4000):

@@ -35,15 +35,12 @@ def kernel_answers(draw, board, samples, width):
     },
     says=r"On a checkerboard with cells of side $s$ the perfect answer is robust to moves of $\ell_\infty$ length "
     r"$\varepsilon$ on a share $(1-2\varepsilon/s)^2$ only; from $\varepsilon=s(1-2^{-1/2})/2$ on a constant answer, "
-    r"right on "
-    "half of the board, is more robust. Fitted answers keep no more.",
+    "right on half of the board, is more robust. Fitted answers keep no more.",
     needs="points even on a periodic board; votes of 4,000 random points at seven widths, fixed before",
     symbols={"s": "the side of a cell", r"\varepsilon": "the length of the move, in each coordinate"},
-    why="A point is answered robustly if its whole box of moves has one colour, and for the perfect answer that is "
-    "the inner "
-    r"square of each cell, of side $s-2\varepsilon$. No classifier can be right about both sides of an edge closer "
-    r"than "
-    r"$\varepsilon$: where classes are intertwined, most points are near an edge.",
+    why="A point is answered robustly if its whole box of moves has one colour, and for the perfect answer that is the "
+    r"inner square of each cell, of side $s-2\varepsilon$. No classifier can be right about both sides of an edge "
+    r"closer than $\varepsilon$: where classes are intertwined, most points are near an edge.",
     notice="Left, the perfect answer falls below the constant one. Right, accuracy and robust accuracy of narrow to "
     "wide votes: they follow the perfect answer while they resolve the cells, and end at the constant answer. Wiggly "
     "answers of very narrow votes are less robust than both.",
@@ -121,22 +118,18 @@ def majority(points, labels, neighbours):
 
 @claim(
     items={"H2.9": ("radius that a memoriser keeps", "falls with the wrong labels", "majorities keep more")},
-    says=r"A classifier that reproduces $n$ labels per unit area, a share $q$ of them wrong, surely keeps on average "
-    r"a radius of "
-    r"$\frac1{4\sqrt{nq}}$ around points of a class: more data or more wrong labels make it smaller. Votes of the 15 "
-    r"nearest "
-    "forget the noise.",
+    says="A classifier that reproduces $n$ labels per unit area, a share $q$ of them wrong, surely keeps on average a "
+    r"radius of $\frac1{4\sqrt{nq}}$ around points of a class: more data or more wrong labels make it smaller. Votes "
+    "of the 15 nearest forget the noise.",
     needs="points even on a torus, one true class, nearest-neighbour answers",
     full=dict(trials=64),
     symbols={"n": "points per unit area", "q": "the share of labels that are wrong"},
     why="A wrong label that is reproduced owns a cell of its own among the right ones, so around every point there is "
-    "an "
-    r"adversarial one at the distance of the nearest wrong label: of order $(nq)^{-1/2}$ in the plane, and half of "
-    r"that is safe. "
-    "A vote among several neighbours gives up the training labels that are wrong, and with them the cells.",
+    "an adversarial one at the distance of the nearest wrong label: of order $(nq)^{-1/2}$ in the plane, and half of "
+    "that is safe. A vote among several neighbours gives up the training labels that are wrong, and with them the "
+    "cells.",
     notice="The radius falls like one over the root of the number of wrong labels, on the exact line. Votes of 15 "
-    "neighbours "
-    "reproduce fewer labels and keep several times the radius.",
+    "neighbours reproduce fewer labels and keep several times the radius.",
 )
 def memorised_noise(key, *, trials: Trials = 32):
     draw, shares, count = generator(key), np.array([0.02, 0.04, 0.08]), 3000

@@ -63,10 +63,9 @@ def log_tails(deviation, copies):
         "k": "how many terms",
         r"\gamma": "the probability allowed",
     },
-    why=r"Summed with weights $\lambda^q/q!$ the moments give a geometric series, so that "
-    r"$\mathbb E e^{\lambda X}\le\exp(\sigma^2\lambda^2/(2(1-\lambda c)))$ up to $\lambda=1/c$. Markov's inequality "
-    r"for "
-    r"$e^{\lambda\sum X}$ at the best $\lambda$ gives a tail that is Gaussian near the mean and exponential beyond.",
+    why=r"Summed with weights $\lambda^q/q!$ the moments give a geometric series, so that $\mathbb E e^{\lambda "
+    r"X}\le\exp(\sigma^2\lambda^2/(2(1-\lambda c)))$ up to $\lambda=1/c$. Markov's inequality for $e^{\lambda\sum X}$ "
+    r"at the best $\lambda$ gives a tail that is Gaussian near the mean and exponential beyond.",
     notice="The exact chance stays below the allowed one, by a factor that grows as the allowed chance falls, from "
     "less than ten to many thousands. Without the linear term the promise is broken at small probabilities.",
 )
@@ -146,10 +145,9 @@ def log_leaving(k, t):
     draws=256,
     symbols={"k": "how many squares", r"\gamma": "the probability allowed"},
     why=r"Near its mean a $\chi^2_k$ variable looks normal with variance $2k$, and up to deviations of the order of "
-    r"$k$ its "
-    r"tail is at most that of a normal variable with variance $4k$: twice $e^{-t^2/(8k)}$. Beyond, the upper tail is "
-    r"exponential, $e^{-t/2}$ and not $e^{-t^2}$, and no multiple of $\sqrt{k\log(2/\gamma)}$ is enough for all "
-    r"$\gamma$.",
+    "$k$ its tail is at most that of a normal variable with variance $4k$: twice $e^{-t^2/(8k)}$. Beyond, the upper "
+    r"tail is exponential, $e^{-t/2}$ and not $e^{-t^2}$, and no multiple of $\sqrt{k\log(2/\gamma)}$ is enough for "
+    r"all $\gamma$.",
     notice=r"With the hypothesis the exact chance, dots and full curves, lies far below the allowed one. Dashed are "
     r"numbers of squares at levels beyond it, which the printed statement allows too: few squares and small "
     r"probabilities come above the line, as one square at level 0.0001, which it leaves with probability 0.00023.",

@@ -39,8 +39,7 @@ def drawn(key, count, dimension):
         )
     },
     says=r"For $m$ inputs on the sphere of radius $\sqrt d$ with $|\langle x_i,x_j\rangle|\le cd$ a two-layer ReLU "
-    r"network of "
-    r"width $m$ gives $f(x_i)=y_i$ and keeps its sign under every move shorter than $\frac{1-c}2\sqrt d$.",
+    r"network of width $m$ gives $f(x_i)=y_i$ and keeps its sign under every move shorter than $\frac{1-c}2\sqrt d$.",
     needs="c < 1; the book says a quarter for the half, which is true as well",
     symbols={
         "m": "how many inputs, and units",
@@ -56,9 +55,8 @@ def drawn(key, count, dimension):
     "unit stays awake and the others stay silent. No two inputs are farther apart than $2\\sqrt d$, so that no "
     "network has "
     "a larger order.",
-    notice="The output along straight lines from an input: towards the origin it falls fastest and is 0 exactly at "
-    "the safe "
-    "radius. In random directions it hardly changes.",
+    notice="The output along straight lines from an input: towards the origin it falls fastest and is 0 exactly at the "
+    "safe radius. In random directions it hardly changes.",
     explore={"dimension": (50, 100, 200)},
 )
 def robust_networks_exist(

@@ -52,9 +52,8 @@ def _literally(constants: tuple[str, ...], parameters: int, tokens: int) -> floa
         "N_c, D_c, a_N, a_D": "the constants of Kaplan et al.'s laws",
     },
     why="Each term is divided by ten to its exponent, and the sum by something in between. At the best allocation the "
-    "two "
-    r"terms keep a fixed proportion, so that both fall as the excess does: $N^{-a}$ with $N\propto C^{b/(a+b)}$. Ten "
-    "times both sizes cost a hundred times the compute, and that is what halves the excess. Kaplan et al. have no "
+    r"two terms keep a fixed proportion, so that both fall as the excess does: $N^{-a}$ with $N\propto C^{b/(a+b)}$. "
+    "Ten times both sizes cost a hundred times the compute, and that is what halves the excess. Kaplan et al. have no "
     "floor, and their law would reach zero; fits with a floor say that text has entropy.",
     notice="The excess falls as a straight line against compute; the book's halving per tenfold scale is for tenfold "
     "parameters and tenfold data together. The two fits of one law to one set of runs differ much less in the loss "
@@ -164,9 +163,8 @@ def laws_by_compute():
         "G": "the balance between the two terms",
         "r": "a factor of reduction",
     },
-    why=r"At the optimum a percent more parameters and a percent fewer tokens change nothing: $aA/N^a=bB/D^b$. With "
-    r"$ND=C/6$ this gives both. The exponents 0.45 and 0.55 of Hoffmann et al.'s constants are near one half, "
-    r"Besiroglu "
+    why="At the optimum a percent more parameters and a percent fewer tokens change nothing: $aA/N^a=bB/D^b$. With "
+    "$ND=C/6$ this gives both. The exponents 0.45 and 0.55 of Hoffmann et al.'s constants are near one half, Besiroglu "
     "et al.'s are 0.51 and 0.49, and Kaplan et al. reported 0.73 for parameters: the same question, three answers.",
     notice="Along a curve of equal compute the loss has a flat valley, and the dot is its lowest point. At "
     "Chinchilla's budget the two fits ask for very different numbers of tokens a parameter: about 90 and about 20.",

@@ -171,10 +171,10 @@ def intervals(pieces):
         "D": "the average number of examples",
         "S": "the largest number of examples in the fit",
     },
-    why=r"A fact is missed if it was never drawn, with chance $e^{-Dp_k}$. So after $D$ examples those of chance below "
+    why="A fact is missed if it was never drawn, with chance $e^{-Dp_k}$. So after $D$ examples those of chance below "
     r"about $1/D$ are unknown, from rank $D^{1/(1+\alpha)}$ on, and together they have chance "
-    r"$D^{-\alpha/(1+\alpha)}$. The loss is "
-    "an exact sum, so that what small runs predict can be held against the truth, and not only against another run.",
+    r"$D^{-\alpha/(1+\alpha)}$. The loss is an exact sum, so that what small runs predict can be held against the "
+    "truth, and not only against another run.",
     notice="The dots are means of runs; the six sizes up to the line were fitted with a floor, the bar is the "
     "interval of one prediction, and the dot beyond the line was not used. Choose another $\\alpha$ to see the "
     "exponent change.",

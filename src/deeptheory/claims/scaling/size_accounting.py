@@ -38,9 +38,8 @@ MODELS = ((11, 7, 8, 2), (29, 12, 16, 1))
         "D": "the number of tokens",
     },
     why=r"Attention has four maps of $d\times d$ and the feed-forward network two of $d\times4d$: twelve $d^2$. A "
-    r"weight "
-    "takes part in one multiplication and one addition a token; backwards the product is made twice more, for the "
-    "gradient of the input and for that of the weight. So six operations a weight and token, and the scores of "
+    "weight takes part in one multiplication and one addition a token; backwards the product is made twice more, for "
+    "the gradient of the input and for that of the weight. So six operations a weight and token, and the scores of "
     "attention, which have no weights, come on top.",
     notice="Operations of the gradient a parameter and token, as counted in the programs of two models and by "
     "formula beyond: they come down to six as the scores matter less beside the width.",

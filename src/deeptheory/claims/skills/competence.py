@@ -127,10 +127,9 @@ def skill_graph_drawn(pieces):
         "i": "counts the skills drawn before",
         r"\delta": "the average cloze loss of a piece",
     },
-    why=r"The skill drawn after $i$ different ones avoids them with chance $1-i/|S|$; the first-order term counts "
-    r"pairs of draws. The second statement is Markov's inequality: every mistaken piece contributes at least $\frac12$ "
-    r"to the sum "
-    "of the losses.",
+    why="The skill drawn after $i$ different ones avoids them with chance $1-i/|S|$; the first-order term counts pairs "
+    r"of draws. The second statement is Markov's inequality: every mistaken piece contributes at least $\frac12$ to "
+    "the sum of the losses.",
     notice=r"The chance of a repetition falls like one over the number of skills, so that with many skills a piece is "
     r"as good as a set of them. The share of mistaken pieces stays below the line $2\delta$, which only losses of 0 "
     r"and $\frac12$ reach.",

@@ -22,10 +22,9 @@ from deeptheory.skills.compound_tasks import correlated_success
         "a, b": "the parameters of its law, of mean $a/(a+b)$",
         "j": "counts the sub-tasks",
     },
-    why=r"Given $p$ the chance is $p^k$, a convex function, so that its mean is at least the power of the mean "
-    r"(Jensen). Moments of the beta law are the product. When $a$ and $b$ are small $p$ is nearly 0 or 1: the "
-    r"sub-tasks succeed "
-    "together or not at all, and asking for more of them changes nothing.",
+    why="Given $p$ the chance is $p^k$, a convex function, so that its mean is at least the power of the mean "
+    "(Jensen). Moments of the beta law are the product. When $a$ and $b$ are small $p$ is nearly 0 or 1: the sub-tasks "
+    "succeed together or not at all, and asking for more of them changes nothing.",
     notice="All curves have the same mean chance of one sub-task. Independent sub-tasks ($a$ and $b$ large) "
     "make success vanish with $k$; correlated ones leave it nearly where it was, and nothing emerges.",
 )

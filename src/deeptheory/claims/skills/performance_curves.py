@@ -209,9 +209,8 @@ def along_errors():
         r"\theta": "the share of mistaken pieces",
         r"\delta": "the average loss of a piece",
     },
-    why=r"A group has $kk'$ independent skills, which can be read as $k$ independent $k'$-tuples: the same random "
-    r"graph with $|S|^{k'}$ skills. Its loss is the sum of $k'$ losses, so that $2k'\delta$ bounds the share of "
-    r"mistaken "
+    why="A group has $kk'$ independent skills, which can be read as $k$ independent $k'$-tuples: the same random graph "
+    r"with $|S|^{k'}$ skills. Its loss is the sum of $k'$ losses, so that $2k'\delta$ bounds the share of mistaken "
     "groups. Halving the loss therefore lifts pairs to where single skills were, halving it again 4-tuples.",
     notice="The worst error sets on pairs, found in graphs that were merged and not drawn as pairs, follow the exact "
     "law for $k$ edges, and lie far above that of $2k$. On the right, a halved loss puts the curve of pairs on that of "

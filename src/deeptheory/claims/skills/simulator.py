@@ -45,9 +45,8 @@ FACTS, NEEDED = 5, 3
         "N": "the scale of the model",
         "a": "the exponent with which the error of a token falls",
     },
-    why=r"A fact of a task is seen at the rate $q/r$, so that all tasks have one curve in $Dq/r$: on a logarithmic "
-    r"axis the same curve, moved. Long answers behave alike: $(1-N^{-a})^m\approx e^{-mN^{-a}}$ depends on $mN^{-a}$ "
-    r"only. "
+    why="A fact of a task is seen at the rate $q/r$, so that all tasks have one curve in $Dq/r$: on a logarithmic axis "
+    r"the same curve, moved. Long answers behave alike: $(1-N^{-a})^m\approx e^{-mN^{-a}}$ depends on $mN^{-a}$ only. "
     "Emergence is correlated across tasks, gradual, and later for what is rare in training.",
     notice="The curves rise one after the other with the same slope, the rarest task last; dots are simulated readers. "
     "On the right longer answers move the rise of exact match and do not sharpen it.",

@@ -185,9 +185,8 @@ def asked_and_got(pieces):
     r"part comes with a minus sign, and the margin is $1-c$ plus the same Gaussian, of variance $c^2m/D$. "
     r"The negated sample is as likely as $S$: a bound that is uniform over what training may return has to cover this "
     r"classifier too.",
-    notice=r"Here $D=4m$. At $c=1$ signal and own noise cancel, and half of the sample is misclassified. With stronger "
-    r"noise the "
-    r"share grows, as the curve says; all of the sample is wrong only for large $c$ and $D/m$.",
+    notice="Here $D=4m$. At $c=1$ signal and own noise cancel, and half of the sample is misclassified. With stronger "
+    "noise the share grows, as the curve says; all of the sample is wrong only for large $c$ and $D/m$.",
     explore={"sizes": ((4, 8, 16), (8, 16, 32), (16, 32, 64))},
 )
 def flipped_noise_classifier(key, *, sizes: Sizes = (8, 16, 32), trials: Trials = 7000):

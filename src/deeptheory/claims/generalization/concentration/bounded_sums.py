@@ -174,8 +174,8 @@ def ten_unequal_terms(pieces):
     r"The variance of a variable in $[a,b]$ is at most $(b-a)^2/4$, that of the fair coin on the ends. Bernstein gains "
     r"where the terms vary less than that.",
     notice=r"Left: over $\epsilon^2$ the exact rate of fair coins comes down to 2, so no larger constant would do; a "
-    r"hundred signs have 2.5 where the print would need 4. "
-    r"Right: the fair coin reaches the bound of the lemma as $\lambda\to0$, unfair ones a share of it.",
+    "hundred signs have 2.5 where the print would need 4. Right: the fair coin reaches the bound of the lemma as "
+    r"$\lambda\to0$, unfair ones a share of it.",
 )
 def hoeffding_constants():
     epsilon = 1 / 2.0 ** np.arange(2, 9)

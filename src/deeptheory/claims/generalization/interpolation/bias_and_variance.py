@@ -135,9 +135,9 @@ def variance_alone(evidence):
 
 @claim(
     items={"L13.4": ("variance by two routes", "variance at the training inputs", "variance at fresh inputs")},
-    says=r"Ordinary least squares has no bias and variance "
-    r"$\frac{\sigma^2}n\mathbb E\operatorname{tr}(\Sigma\bar\Sigma^{-1})$: "
-    r"$\sigma^2p/n$ for a fixed design, $\sigma^2p/(n-p-1)$ for Gaussian rows of any covariance.",
+    says=r"Ordinary least squares has no bias and variance $\frac{\sigma^2}n\mathbb "
+    r"E\operatorname{tr}(\Sigma\bar\Sigma^{-1})$: $\sigma^2p/n$ for a fixed design, $\sigma^2p/(n-p-1)$ for Gaussian "
+    "rows of any covariance.",
     needs=r"an invertible $\bar\Sigma$, so $p\le n$; a finite mean needs $p\le n-2$ for Gaussian rows",
     full=dict(trials=6000),
     symbols={

@@ -52,9 +52,8 @@ first_layer_grams = jax.jit(jax.vmap(lambda network, x: first_layer_gram(network
     r"mean over neurons of $\mathrm{relu}\,\mathrm{relu}+a_r^2\,x\cdot x'\,1\,1$. The two indicators are both one on "
     r"a wedge of angle $\pi-\vartheta$; the product of the rectified outputs integrates to the second term. A mean "
     r"over $m$ independent neurons is exact in expectation, and its largest entry off by $m^{-1/2}$.",
-    notice=r"The entries of kernels of single networks scatter about the curve of the angle; their mean follows it. "
-    r"The share of the first layer alone "
-    r"vanishes for orthogonal inputs, that of the output weights does not.",
+    notice="The entries of kernels of single networks scatter about the curve of the angle; their mean follows it. The "
+    "share of the first layer alone vanishes for orthogonal inputs, that of the output weights does not.",
 )
 def two_layer_relu_kernel(key, *, widths: Sizes = (100, 400, 1600), trials: Trials = 96):
     x = generator(jax.random.fold_in(key, 7)).standard_normal((10, 4))
@@ -239,9 +238,8 @@ def limit_by_quadrature(x):
     r"random sign, add up to $1/m$. The kernel of one network differs from its mean by $m^{-1/2}$, which is why the "
     r"limit is met more slowly than the network's own linearization. Doubled with opposite signs the network starts "
     r"from zero, and ends at $\Theta(x,X)\Theta^{-1}y$.",
-    notice=r"The distance from the linearized path and the change of the kernel fall twice as fast as the distance "
-    r"from the limit, while "
-    r"the way of the parameters does not shrink at all: many small steps.",
+    notice="The distance from the linearized path and the change of the kernel fall twice as fast as the distance from "
+    "the limit, while the way of the parameters does not shrink at all: many small steps.",
 )
 def wide_networks_are_lazy(
     key,

@@ -89,10 +89,9 @@ def foretold(kernel, outputs):
         "H6.2": ("kernel by finite differences", "eigenvalues are not negative"),
     },
     says=r"The linearization $f_{lin}=f_0+\partial f_0(\theta-\theta_0)$ misses $f$ by order $\|\theta-\theta_0\|^2$, "
-    r"its tangent "
-    r"kernel is $\hat\Theta_0=\partial f_0\,\partial f_0^\top\succeq0$ before and after training, and by gradient flow "
-    r"on the mean loss its "
-    r"outputs are $f_0(x)+\hat\Theta_0(x,X)\hat\Theta_0^{-1}(I-e^{-\hat\Theta_0t/n})(y-f_0(X))$; descent likewise.",
+    r"its tangent kernel is $\hat\Theta_0=\partial f_0\,\partial f_0^\top\succeq0$ before and after training, and by "
+    "gradient flow on the mean loss its outputs are "
+    r"$f_0(x)+\hat\Theta_0(x,X)\hat\Theta_0^{-1}(I-e^{-\hat\Theta_0t/n})(y-f_0(X))$; descent likewise.",
     needs="an activation with two derivatives; distinct training points",
     symbols={
         r"f_0,\partial f_0": r"the network and its derivative by the parameters at the start $\theta_0$",
@@ -100,14 +99,12 @@ def foretold(kernel, outputs):
         "X,y": "$n$ training inputs and their targets",
         "t": "the time of the flow",
     },
-    why=r"A model linear in its parameters has the same gradients everywhere, hence one kernel for all times, and the "
-    r"flow of its outputs is a linear "
-    r"equation that the exponential solves. Other inputs are carried along through the kernel between them and the "
-    r"training inputs. The network itself "
-    r"leaves its tangent plane by the second term of its Taylor series.",
-    notice=r"On logarithmic axes the largest distance between network and linearization falls on a line of slope two: "
-    r"halve the way, and a quarter "
-    r"of the distance is left.",
+    why="A model linear in its parameters has the same gradients everywhere, hence one kernel for all times, and the "
+    "flow of its outputs is a linear equation that the exponential solves. Other inputs are carried along through the "
+    "kernel between them and the training inputs. The network itself leaves its tangent plane by the second term of "
+    "its Taylor series.",
+    notice="On logarithmic axes the largest distance between network and linearization falls on a line of slope two: "
+    "halve the way, and a quarter of the distance is left.",
     explore={"width": (4, 16, 64)},
 )
 def linearized_network(
@@ -177,10 +174,9 @@ squares = jax.jit(
 
 @claim(
     items={"L7.13": ("first layer", "second layer", "third layer", "scaled by its own width")},
-    says=r"With $f^l=\frac{\sigma_w}{\sqrt{n_{l-1}}}W^lh^{l-1}+\sigma_bb^l$, scaled by the fan-in, "
-    r"every layer has variance "
-    r"$\Sigma^l$: exactly in layers 1 and 2, up to order 1/width in layer 3, whatever the width of the layer itself. "
-    r"Divided by $\sqrt{n_l}$, as printed, layer 1 has variance $\sigma_w^2\|x\|^2/n_1+\sigma_b^2$.",
+    says=r"With $f^l=\frac{\sigma_w}{\sqrt{n_{l-1}}}W^lh^{l-1}+\sigma_bb^l$, scaled by the fan-in, every layer has "
+    r"variance $\Sigma^l$: exactly in layers 1 and 2, up to order 1/width in layer 3, whatever the width of the layer "
+    r"itself. Divided by $\sqrt{n_l}$, as printed, layer 1 has variance $\sigma_w^2\|x\|^2/n_1+\sigma_b^2$.",
     needs=r"standard normal entries; the first layer scaled by $\sigma_w$ alone, so that "
     r"$\Sigma^1=\sigma_w^2\|x\|^2+\sigma_b^2$",
     symbols={

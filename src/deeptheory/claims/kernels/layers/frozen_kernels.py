@@ -102,10 +102,9 @@ def trained_by_hand(network, y, step):
         r"\mathrm{width}": "the number of neurons in the hidden layer",
     },
     why=r"The kernel is a mean over neurons, each of which moves by order $\mathrm{width}^{-1/2}$ with a sign of its "
-    r"own; over all of them the "
-    r"changes cancel to order 1/width. As long as the residual stays integrable in time nothing accumulates. The "
-    r"outputs then see a frozen kernel, "
-    r"and their distance from the limit is that of the kernel at the start, $\mathrm{width}^{-1/2}$.",
+    "own; over all of them the changes cancel to order 1/width. As long as the residual stays integrable in time "
+    "nothing accumulates. The outputs then see a frozen kernel, and their distance from the limit is that of the "
+    r"kernel at the start, $\mathrm{width}^{-1/2}$.",
     notice=r"Twice the width halves the change of the kernel, but it takes four times the width to halve the distance "
     r"of the outputs from the path of the limit kernel: lines of slope $-1$ and $-\frac12$, drawn through the first "
     r"dots. A kernel that moved by order $\mathrm{width}^{-1/2}$ would follow the dashed line.",

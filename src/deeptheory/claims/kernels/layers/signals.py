@@ -202,12 +202,10 @@ tangent_with = jax.jit(
     needs="output weights of mean zero, independent of the rest",
     full=dict(widths=(64, 128, 256, 512)),
     symbols={"\\mathrm{width}": "the number of neurons in each of two hidden layers"},
-    why=r"Forward and backward pass share the weight matrices, so they are not independent. What is shared enters the "
-    r"backward vectors only through "
-    r"projections on the few forward vectors, a handful of directions out of as many as there are neurons; output "
-    r"weights of mean zero see nothing of "
-    r"them on average. With output weights all equal the backward vector has a mean, which meets the forward vectors "
-    r"again.",
+    why="Forward and backward pass share the weight matrices, so they are not independent. What is shared enters the "
+    "backward vectors only through projections on the few forward vectors, a handful of directions out of as many as "
+    "there are neurons; output weights of mean zero see nothing of them on average. With output weights all equal the "
+    "backward vector has a mean, which meets the forward vectors again.",
     notice=r"Both the change by fresh weights and the distance of the kernel so computed from the limit fall like "
     r"$\mathrm{width}^{-1/2}$.",
 )

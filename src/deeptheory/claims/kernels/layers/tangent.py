@@ -75,16 +75,13 @@ def angles(kernels):
         r"\phi": "the activation, ReLU and erf, at Gaussian values of the layer below; $\\phi'$ that at a second input",
         r"\sigma_w,\sigma_b": "the scales of weights and biases",
     },
-    why=r"Given the layer below, a pre-activation is a sum of independent Gaussian weights, so its covariance is "
-    r"$\sigma_w^2$ times the mean of "
-    r"$\phi\phi'$ over neurons plus $\sigma_b^2$. The tangent kernel adds the gradients of the last layer, which again "
-    r"give this covariance, to those of the "
-    r"layers below, which reach the output through slopes $\sigma_w^2\dot\phi\dot\phi'$. With one hidden layer the "
-    r"neurons are independent, and the means exact "
-    r"at every width; deeper, they are so in the limit.",
-    notice=r"The dots are means over networks with 64 neurons for six pairs of inputs, ReLU and erf. Without its base "
-    r"case, started at zero, "
-    r"the recursion loses the share of the first layer.",
+    why="Given the layer below, a pre-activation is a sum of independent Gaussian weights, so its covariance is "
+    r"$\sigma_w^2$ times the mean of $\phi\phi'$ over neurons plus $\sigma_b^2$. The tangent kernel adds the gradients "
+    "of the last layer, which again give this covariance, to those of the layers below, which reach the output through "
+    r"slopes $\sigma_w^2\dot\phi\dot\phi'$. With one hidden layer the neurons are independent, and the means exact at "
+    "every width; deeper, they are so in the limit.",
+    notice="The dots are means over networks with 64 neurons for six pairs of inputs, ReLU and erf. Without its base "
+    "case, started at zero, the recursion loses the share of the first layer.",
 )
 def expected_kernels(key, *, width: Width = 64, trials: Trials = 16_384):
     covariances, tangents, limits = [], [], []
@@ -247,11 +244,10 @@ def with_prefactor(evidence):
         "x": "an input",
         r"\mathrm{width}": "the number of neurons in each hidden layer",
     },
-    why=r"Layer by layer an inner product of hidden vectors is a mean over neurons, and for wide layers close to its "
-    r"expectation given the layer "
-    r"below, with swings of order $\mathrm{width}^{-1/2}$. Swings have mean zero, so on average only their squares "
-    r"remain, of order 1/width. On the diagonal a ReLU whose squares are doubled keeps the squared norm exactly in the "
-    r"mean, and each of three layers adds $\|x\|^2$.",
+    why="Layer by layer an inner product of hidden vectors is a mean over neurons, and for wide layers close to its "
+    r"expectation given the layer below, with swings of order $\mathrm{width}^{-1/2}$. Swings have mean zero, so on "
+    "average only their squares remain, of order 1/width. On the diagonal a ReLU whose squares are doubled keeps the "
+    r"squared norm exactly in the mean, and each of three layers adds $\|x\|^2$.",
     notice=r"Distances of single networks from the limit, of either kernel, fall on lines of slope $-\frac12$. Like "
     "1/width fall only means over networks, in which the swings cancel. A few hundred networks do not settle these "
     "means to a tenth: the verdict is then inconclusive.",

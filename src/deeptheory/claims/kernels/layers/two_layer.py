@@ -101,14 +101,11 @@ def normal_parameters(draw, network, shape):
         "w_r,a_r": "weight vector and fixed sign of neuron $r$, of $m$",
     },
     why=r"The parameters move by $\dot\theta=-\sum_j(u_j-y_j)\,\partial f(x_j)$, and by the chain rule the output at "
-    r"$x_i$ changes at the "
-    r"rate $\langle\partial f(x_i),\dot\theta\rangle=-\sum_jH_{ij}(u_j-y_j)$. Nothing about the network enters but its "
-    r"gradients. One step "
-    r"adds a remainder of second order in $\eta$, and none where the network is linear in its weights, as a ReLU "
-    r"network is between switches.",
-    notice=r"Relative to the flow the change of the outputs in one step of length $s$ is off by a share proportional "
-    r"to $s$, for a perceptron, "
-    r"a convolution and a network that is quadratic in its parameters alike.",
+    r"$x_i$ changes at the rate $\langle\partial f(x_i),\dot\theta\rangle=-\sum_jH_{ij}(u_j-y_j)$. Nothing about the "
+    r"network enters but its gradients. One step adds a remainder of second order in $\eta$, and none where the "
+    "network is linear in its weights, as a ReLU network is between switches.",
+    notice="Relative to the flow the change of the outputs in one step of length $s$ is off by a share proportional to "
+    "$s$, for a perceptron, a convolution and a network that is quadratic in its parameters alike.",
 )
 def outputs_follow_the_tangent_kernel(key, *, width: Annotated[int, Interval(ge=2, le=4096)] = 50):
     draw = generator(key)

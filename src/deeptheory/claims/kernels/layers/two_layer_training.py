@@ -222,9 +222,9 @@ def frozen(kernel, across, y, start, test_start, step):
     r"$m^{-1/2}$ of $H^*$ and drifts by no more, so its path stays as near. The function it ends in is that of the "
     r"start plus kernel regression on what the start left over. Leaving $f_0$ out is off by order one; only from a "
     r"mirrored start, where $f_0=0$, is this plain kernel regression.",
-    notice=r"Three distances fall like $m^{-1/2}$: of the path on the training inputs, of the predictor with the "
-    r"outputs at the start, and "
-    r"of the one from a mirrored start. The predictor without $f_0$ stays off by order one at every width.",
+    notice="Three distances fall like $m^{-1/2}$: of the path on the training inputs, of the predictor with the "
+    "outputs at the start, and of the one from a mirrored start. The predictor without $f_0$ stays off by order one at "
+    "every width.",
 )
 def training_follows_the_limit_kernel(key, *, widths: Sizes = (64, 256, 1024), trials: Trials = 240):
     draw = generator(key)

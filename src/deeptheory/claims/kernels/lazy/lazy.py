@@ -49,10 +49,9 @@ def slope(values, step):
         r"d_t,\bar y_t": "the difference from the linearized outputs, and these",
     },
     why=r"Gradient flow moves the parameters by $-\frac1nDf^\top r$, so by the chain rule the outputs move by "
-    r"$-\frac1nDf\,Df^\top r$. The linearized outputs obey "
-    r"the same equation with $K_0$; subtracted, what remains is a linear equation for $d_t$ that is driven by "
-    r"$K_t-K_0$ alone. Nothing is approximated, so a bound on "
-    r"the drift of the kernel is a bound on the whole difference.",
+    r"$-\frac1nDf\,Df^\top r$. The linearized outputs obey the same equation with $K_0$; subtracted, what remains is a "
+    "linear equation for $d_t$ that is driven by $K_t-K_0$ alone. Nothing is approximated, so a bound on the drift of "
+    "the kernel is a bound on the whole difference.",
     notice=r"Velocities of all outputs at eight times against what the present kernel says: on the diagonal. With the "
     r"kernel of the start they leave it.",
 )
@@ -153,10 +152,8 @@ residuals_follow_the_tangent_kernel.control(
         "n": "the number of samples",
     },
     why=r"$f(\theta_0)+Df(\theta_0)(\theta-\theta_0)$ is affine in $\theta$, so its squared loss is least squares with "
-    r"$Df(\theta_0)$ as the design. Gradients lie in the "
-    r"row space of the design: the flow never moves orthogonally to it, and ends at the one solution that differs from "
-    r"the start within the row space, which is "
-    r"the nearest.",
+    r"$Df(\theta_0)$ as the design. Gradients lie in the row space of the design: the flow never moves orthogonally to "
+    "it, and ends at the one solution that differs from the start within the row space, which is the nearest.",
     notice=r"The flow ends at a distance from the start, on the affine space of solutions; the solution of least norm "
     r"is another point of that space, nearest to the origin.",
 )

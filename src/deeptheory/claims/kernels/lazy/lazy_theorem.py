@@ -93,13 +93,12 @@ def followed(model, start, y, *, lipschitz, span):
         r"\bar\theta_t": "the path of the model linearized at the start",
     },
     why=r"Within distance $s/2L$ of the start $Df$ keeps half its least singular value $s$. There $\|y_t-y\|$ falls at "
-    r"least $s/2$ times as fast as "
-    r"the parameters move, so $\|y_t-y\|+\frac s2\|\theta_t-\theta_0\|$ never grows: the way is at most $2E/s$, which "
-    r"by the condition is inside "
-    r"the ball. So the ball is never left, and the risk falls at the rate $2(s/2)^2/n$ or faster.",
-    notice=r"The sum of the distance still to go and $s/2$ times the way never grows, on networks and on the parabola "
-    r"that is the worst case. With "
-    r"the whole $s$ in place of its half it grows on the parabola, for there the slope falls on the way.",
+    r"least $s/2$ times as fast as the parameters move, so $\|y_t-y\|+\frac s2\|\theta_t-\theta_0\|$ never grows: the "
+    "way is at most $2E/s$, which by the condition is inside the ball. So the ball is never left, and the risk falls "
+    "at the rate $2(s/2)^2/n$ or faster.",
+    notice="The sum of the distance still to go and $s/2$ times the way never grows, on networks and on the parabola "
+    "that is the worst case. With the whole $s$ in place of its half it grows on the parabola, for there the slope "
+    "falls on the way.",
 )
 def lazy_training(key, *, draws: Draws = 2, width: Width = 60, margin: Margin = 0.98):
     runs = []
@@ -261,8 +260,7 @@ ATTAINED = ((0.1, (1.9, 1.6)), (0.245, (2.5,)), (0.45, ()))
     r"$(s\theta_1-L\theta_1^2/2,S_2\theta_2,\dots,S_n\theta_n)$ attains both as $t\to\infty$, and beyond "
     r"$2LE=s^2$ it is left with the distance $E-s^2/2L$.",
     needs="L bounds the Lipschitz constant of Df in the operator norm; all S_j at least s, and only the first output "
-    "of the "
-    "worst model has to move",
+    "of the worst model has to move",
     scale="attained: n from 1 to 3; networks: n = 4, at 0.98 of the condition",
     full=dict(draws=12),
     symbols={
@@ -272,15 +270,12 @@ ATTAINED = ((0.1, (1.9, 1.6)), (0.245, (2.5,)), (0.45, ()))
         "q": "the share of $s$ that is left at the end of the way",
         "R": r"the risk $\|y-f(\theta)\|^2/2n$",
     },
-    why=r"At distance $a$ from the start the least singular value is at least $s-La$, so the distance to the targets "
-    r"falls by at least $s-La$ for "
-    r"each unit of way. Integrated, $E$ is used up when $sa-La^2/2=E$, that is at $a=\frac sL(1-q)$, with $sq$ left of "
-    r"the slope. The parabola "
-    r"$s\theta-L\theta^2/2$ has exactly this slope, so nothing better holds; its top is at $s^2/2L$, and farther "
-    r"targets are never reached.",
+    why="At distance $a$ from the start the least singular value is at least $s-La$, so the distance to the targets "
+    "falls by at least $s-La$ for each unit of way. Integrated, $E$ is used up when $sa-La^2/2=E$, that is at "
+    r"$a=\frac sL(1-q)$, with $sq$ left of the slope. The parabola $s\theta-L\theta^2/2$ has exactly this slope, so "
+    "nothing better holds; its top is at $s^2/2L$, and farther targets are never reached.",
     notice=r"The way of the worst model meets the curve $\frac sL(1-q)$, below the theorem's $2E/s$, and the curve "
-    r"goes on to twice the theorem's "
-    r"margin. Beyond it the targets lie above the parabola's top.",
+    "goes on to twice the theorem's margin. Beyond it the targets lie above the parabola's top.",
 )
 def sharp_lazy_training(key, *, draws: Draws = 2, width: Width = 40):
     ends, rates, bounds = [], [], []

@@ -64,11 +64,10 @@ def taught(key, trials, *, teacher, student, steps=200):
     scale="printed: an observation without numbers; here 100 points in 4 dimensions, 200 steps of Adam",
     full=dict(trials=1000),
     symbols={"10^{-3}": "the mean squared error that counts as learned, a thousandth of the labels' variance"},
-    why=r"A student as narrow as its teacher must turn each of its neurons towards one of the teacher's, and a neuron "
-    r"that starts on the wrong side, or "
-    r"doubles another, often finds no way back. With more neurons there is a candidate near every one of the teacher's "
-    r"from the start, and the output weights "
-    r"choose. No theorem stands behind the numbers: this is an observation.",
+    why="A student as narrow as its teacher must turn each of its neurons towards one of the teacher's, and a neuron "
+    "that starts on the wrong side, or doubles another, often finds no way back. With more neurons there is a "
+    "candidate near every one of the teacher's from the start, and the output weights choose. No theorem stands behind "
+    "the numbers: this is an observation.",
     notice=r"The share of students that learn their teacher of three neurons rises from about half to nine in ten "
     r"as they grow from 3 to 12 neurons.",
 )

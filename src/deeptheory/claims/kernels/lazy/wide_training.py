@@ -138,9 +138,8 @@ layers_alone = jax.jit(lambda network, x: (layerwise_ntk(network, x)[..., 0, 0],
     r"makes of its own start. The last layer's share of the tangent kernel is the covariance given the hidden layer; "
     r"the first layer's is what the slopes add. The loss itself is convex but for second derivatives of order "
     r"$\sqrt{\log(\mathrm{width})/\mathrm{width}}$.",
-    notice=r"Trained networks pass through the data and spread between and beyond them; 95.4 % of the law lies in the "
-    r"band of two standard "
-    r"deviations, and about as many of the networks.",
+    notice="Trained networks pass through the data and spread between and beyond them; 95.4 % of the law lies in the "
+    "band of two standard deviations, and about as many of the networks.",
 )
 def trained_ensemble_band(key, *, widths: Sizes = (96, 288, 864), trials: Trials = 240, starts: Starts = 20_000):
     nngp, ntk, step = line_limits()
@@ -278,11 +277,9 @@ def fitted(network, x, y, fresh, step):
     symbols={
         "f_0": "the function of the network at the start, zero because the network is held twice with opposite signs"
     },
-    why=r"In tangent scaling a wide network trains like its linearization, a least-squares problem with more unknowns "
-    r"than equations: descent fits it exactly "
-    r"and, from zero, ends at the solution of least norm. A short solution is a smooth function, which is why an exact "
-    r"fit of slightly noisy labels need not "
-    r"be a bad one.",
+    why="In tangent scaling a wide network trains like its linearization, a least-squares problem with more unknowns "
+    "than equations: descent fits it exactly and, from zero, ends at the solution of least norm. A short solution is a "
+    "smooth function, which is why an exact fit of slightly noisy labels need not be a bad one.",
     notice=r"Of the widest networks nearly all reach losses many orders of magnitude below the threshold.",
 )
 def overparametrised_networks(key, *, widths: Sizes = (48, 60, 72), trials: Trials = 320):

@@ -226,10 +226,9 @@ jacobians_of = jax.jit(jax.vmap(UNIT.jacobian))
         )
     },
     says=r"For Gaussian data both extreme singular values of $Df(\theta_0)$ approach $\alpha\sqrt{d\,\mathbb "
-    r"E\sigma'^2}$ "
-    r"as $d$ and $m$ grow at fixed $n$, and $L$ approaches $\frac\alpha{\sqrt m}\sup|\sigma''|\max_i\|x_i\|^2$. "
-    r"Trained weights travel $\sqrt{n/d}$ and end apart from the linearized ones by order $\sqrt{n/md}$, for "
-    r"$n=\sqrt d$ like $d^{-1/4}$.",
+    r"E\sigma'^2}$ as $d$ and $m$ grow at fixed $n$, and $L$ approaches $\frac\alpha{\sqrt "
+    r"m}\sup|\sigma''|\max_i\|x_i\|^2$. Trained weights travel $\sqrt{n/d}$ and end apart from the linearized ones by "
+    r"order $\sqrt{n/md}$, for $n=\sqrt d$ like $d^{-1/4}$.",
     needs="md well above n log n; an activation whose first Hermite coefficients do not vanish; α of order one; for "
     "travel and for deviation at fixed n residuals ±1 at the start, for n = √d labels ±1",
     scale="printed: n, d, m to infinity together; here one of them at a time with n up to 4, d up to 1280 and m up to "
@@ -246,17 +245,12 @@ jacobians_of = jax.jit(jax.vmap(UNIT.jacobian))
     },
     why=r"Inputs of length $\sqrt d$ are nearly orthogonal while $n$ is small against $d$, so $Df\,Df^\top$ is nearly "
     r"$\alpha^2d\,\mathbb E\sigma'^2$ times the identity and every sample is fitted on its own. To move one output by "
-    r"order one "
-    r"each neuron moves its pre-activation there by order $m^{-1/2}$, a distance of $(md)^{-1/2}$ in its weights; over "
-    r"$m$ neurons and $n$ "
-    r"samples this makes $\sqrt{n/d}$. The bend of $\sigma$ changes each neuron's slope by a share $m^{-1/2}$, and so "
-    r"the way by as much: "
-    r"$\sqrt{n/md}$.",
+    "order one each neuron moves its pre-activation there by order $m^{-1/2}$, a distance of $(md)^{-1/2}$ in its "
+    r"weights; over $m$ neurons and $n$ samples this makes $\sqrt{n/d}$. The bend of $\sigma$ changes each neuron's "
+    r"slope by a share $m^{-1/2}$, and so the way by as much: $\sqrt{n/md}$.",
     notice=r"With $n=\sqrt d$ samples at a fixed width the distance between the trained and the linearized weights "
-    r"falls like "
-    r"$d^{-1/4}$. The printed $n/d^{3/2}=d^{-1}$, drawn through the first point and so with the constant that suits it "
-    r"best there, "
-    r"falls far below: no constant repairs it.",
+    "falls like $d^{-1/4}$. The printed $n/d^{3/2}=d^{-1}$, drawn through the first point and so with the constant "
+    "that suits it best there, falls far below: no constant repairs it.",
 )
 def gaussian_data_scalings(
     key,
@@ -377,14 +371,12 @@ def apart_from_the_linearized(pieces):
         r"\alpha": "the number by which the outputs of the network are multiplied",
     },
     why=r"The derivative of the outputs by the weights has a factor $\alpha$, so a given change of the outputs needs a "
-    r"move of "
-    r"order $1/\alpha$. Over such a way the derivative, which is smooth, changes by a share $1/\alpha$ of itself: that "
-    r"is the drift of the "
-    r"kernel. The two paths differ by this share of the way, $\alpha^{-1}\cdot\alpha^{-1}$.",
+    r"move of order $1/\alpha$. Over such a way the derivative, which is smooth, changes by a share $1/\alpha$ of "
+    "itself: that is the drift of the kernel. The two paths differ by this share of the way, "
+    r"$\alpha^{-1}\cdot\alpha^{-1}$.",
     notice=r"All three fall on straight lines for large $\alpha$, the distance from the linearized path twice as "
-    r"steeply. Towards small "
-    r"$\alpha$ the drift of the kernel rises faster, to a seventh of its size at $\alpha=\frac12$: the network begins "
-    r"to learn features.",
+    r"steeply. Towards small $\alpha$ the drift of the kernel rises faster, to a seventh of its size at "
+    r"$\alpha=\frac12$: the network begins to learn features.",
 )
 def lazy_to_rich(
     key,

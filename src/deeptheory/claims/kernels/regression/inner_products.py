@@ -257,9 +257,9 @@ def other_constant(evidence):
     r"$(x_1^2,x_2^2,\sqrt2x_1x_2)$, one whose boundary is a circle $x_1^2+x_2^2=c$; a linear program decides both.",
     needs="rings that do not overlap, the outer one all around",
     symbols={"x_1,x_2": "the coordinates of a point", "c": "the square of a radius between the rings"},
-    why=r"A line that parts two sets parts their convex hulls, and the inner ring lies in the hull of the outer one. "
-    r"After the lift "
-    r"$x_1^2+x_2^2$ is a linear function of the new coordinates, so a circle between the rings has become a plane.",
+    why="A line that parts two sets parts their convex hulls, and the inner ring lies in the hull of the outer one. "
+    "After the lift $x_1^2+x_2^2$ is a linear function of the new coordinates, so a circle between the rings has "
+    "become a plane.",
     notice=r"Left, no line has the rings on different sides. Right, in the first two coordinates of the lift, the "
     r"rings are two strips along parallel lines, with a straight line between them.",
 )

@@ -117,14 +117,12 @@ network_kernels = jax.jit(
         r"\lambda": "an eigenvalue of $G$",
     },
     why=r"From zero, gradient descent on the weights $\theta$ of features never leaves the span of the samples: "
-    r"$\theta=\Phi^\top\alpha$. Put into the "
-    r"step this gives $\alpha\leftarrow\alpha-\eta(G\alpha-y)$, in which features appear through inner products alone. "
-    r"In the eigenbasis of $G$ each "
-    r"direction is multiplied by $1-\eta\lambda$, which is a contraction for all of them exactly when "
-    r"$\eta<2/\lambda_{\max}$.",
+    r"$\theta=\Phi^\top\alpha$. Put into the step this gives $\alpha\leftarrow\alpha-\eta(G\alpha-y)$, in which "
+    "features appear through inner products alone. In the eigenbasis of $G$ each direction is multiplied by "
+    r"$1-\eta\lambda$, which is a contraction for all of them exactly when $\eta<2/\lambda_{\max}$.",
     notice=r"The fastest directions overshoot and change sign at every step, since here $\eta\lambda_{\max}=1.5$, the "
-    r"slow ones creep; the steps taken "
-    r"in feature space lie on the powers $(1-\eta\lambda)^t$, not on the exponentials of the flow.",
+    r"slow ones creep; the steps taken in feature space lie on the powers $(1-\eta\lambda)^t$, not on the exponentials "
+    "of the flow.",
 )
 def kernel_descent_needs_no_features(key, *, points: Points = 10, features: Features = 40):
     draw = generator(key)
@@ -241,14 +239,11 @@ def integrated(here, y, theta):
         r"\phi_i,\theta_i": "the $m$ features and their weights",
     },
     why=r"The outputs obey the linear equation $\dot f=K(y-f)$, solved by the matrix exponential; what happens at $x$ "
-    r"is what $K_xK^{-1}$ makes of "
-    r"the motion at the training inputs, for both come from the same motion of the parameters. The kernel does not "
-    r"depend on $\theta$, since the gradient of "
-    r"a linear model does not. From zero the limit is $K_xK^{-1}y$; Euler's method with step $\eta$ is off by order "
-    r"$\eta$.",
-    notice=r"Outputs at inputs that were not trained on start where the random start puts them and settle as the data "
-    r"are fitted; the formula that takes the start "
-    r"for zero is off all the way.",
+    "is what $K_xK^{-1}$ makes of the motion at the training inputs, for both come from the same motion of the "
+    r"parameters. The kernel does not depend on $\theta$, since the gradient of a linear model does not. From zero the "
+    r"limit is $K_xK^{-1}y$; Euler's method with step $\eta$ is off by order $\eta$.",
+    notice="Outputs at inputs that were not trained on start where the random start puts them and settle as the data "
+    "are fitted; the formula that takes the start for zero is off all the way.",
 )
 def kernel_flow(
     key, *, points: Points = 10, features: Features = 40, start: Literal["known", "taken for zero"] = "known"
@@ -365,15 +360,12 @@ def small_digits(draw, count):
         r"\eta,k": "size and number of steps",
     },
     why=r"Gradient descent on the squared loss changes the outputs by $-\eta\Theta(f-y)$ as long as the kernel stands "
-    r"still, a linear map that "
-    r"shrinks each eigendirection by $1-\eta\lambda$. The parameters move along the gradients of the outputs, so their "
-    r"way has the length of the change in "
-    r"the Hilbert space of the kernel. When $\eta\lambda_{\max}>2$ the top direction grows until the kernel of a real "
-    r"network moves: its loss first "
-    r"doubles, then falls below 5 % of the start with $\eta\lambda_{\max}$ below 2.",
-    notice=r"Each direction decays at its own speed, the slowest hardly at all in this time; the dots of the trained "
-    r"network lie on the "
-    r"exponentials of its kernel at the start.",
+    r"still, a linear map that shrinks each eigendirection by $1-\eta\lambda$. The parameters move along the gradients "
+    "of the outputs, so their way has the length of the change in the Hilbert space of the kernel. When "
+    r"$\eta\lambda_{\max}>2$ the top direction grows until the kernel of a real network moves: its loss first doubles, "
+    r"then falls below 5 % of the start with $\eta\lambda_{\max}$ below 2.",
+    notice="Each direction decays at its own speed, the slowest hardly at all in this time; the dots of the trained "
+    "network lie on the exponentials of its kernel at the start.",
 )
 def networks_learn_along_eigendirections(
     key,

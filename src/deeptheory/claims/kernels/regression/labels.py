@@ -387,13 +387,10 @@ def printed_constant(evidence):
         "H": "the first-layer kernel on the images, in the limit of infinite width",
     },
     why=r"A label that is replaced has mean zero, so $\mathbb E\,y_iy_j=(1-q)^2y_{*i}y_{*j}$ for two images while "
-    r"$y_i^2=1$ stays: what is missing "
-    r"off the diagonal appears as noise on it. True labels have little energy along the small eigenvalues of $H$, "
-    r"noise has as much there as anywhere, and "
-    r"$H^{-1}$ counts it most.",
-    notice=r"The complexity rises together with the error on fresh images, steeply from the very first noisy labels, "
-    r"for they enter by "
-    r"$1-(1-q)^2\approx2q$.",
+    "$y_i^2=1$ stays: what is missing off the diagonal appears as noise on it. True labels have little energy along "
+    "the small eigenvalues of $H$, noise has as much there as anywhere, and $H^{-1}$ counts it most.",
+    notice="The complexity rises together with the error on fresh images, steeply from the very first noisy labels, "
+    r"for they enter by $1-(1-q)^2\approx2q$.",
 )
 def complexity_rises_with_label_noise(key, *, images: Images = 100, trials: Trials = 1000):
     draw = generator(key)

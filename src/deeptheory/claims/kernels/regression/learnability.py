@@ -60,9 +60,8 @@ fits = jax.jit(
     r"mean square $v$, at the cost $v\operatorname{tr}H^{*-1}$. Near $\rho=\pm1$ the kernel bends like the distance, "
     r"so its small eigenvalues are of the order of the distance $n^{-1/(d-1)}$ between neighbours and the root of "
     r"this cost grows like $n^{d/2(d-1)}$.",
-    notice=r"The complexities of the linear, the square and the quartic teacher fall together like $n^{-1/2}$; that of "
-    r"the cubic rises, along "
-    r"the curve of pure noise: by this measure more data make it no better than random labels.",
+    notice="The complexities of the linear, the square and the quartic teacher fall together like $n^{-1/2}$; that of "
+    "the cubic rises, along the curve of pure noise: by this measure more data make it no better than random labels.",
 )
 def odd_powers_are_not_learnable(key, *, sizes: Sizes = (160, 320, 640), trials: Trials = 40):
     draw = generator(key)

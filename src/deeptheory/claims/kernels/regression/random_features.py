@@ -163,14 +163,12 @@ def followed(kernel, y, here, there):
         "K": r"the kernel of the random features, $\frac1p\langle\phi(x),\phi(x')\rangle$",
         r"\lambda_i,u_i": "eigenvalues and eigenvectors of $K(X,X)$",
     },
-    why=r"The model is linear in its weights, so its gradient is the feature vector and does not move: the outputs "
-    r"follow a linear equation with a fixed "
-    r"kernel. On the training inputs the exponential solves it; everywhere else the output moves along as the kernel "
-    r"says. Each eigendirection of the "
-    r"residual decays by $e^{-\lambda t}$, its square by $e^{-2\lambda t}$.",
-    notice=r"Outputs on inputs that were not trained on: the formula passes through the dots of the integrated flow, "
-    r"on a logarithmic axis of time, from near "
-    r"their random start to the interpolant.",
+    why="The model is linear in its weights, so its gradient is the feature vector and does not move: the outputs "
+    "follow a linear equation with a fixed kernel. On the training inputs the exponential solves it; everywhere else "
+    r"the output moves along as the kernel says. Each eigendirection of the residual decays by $e^{-\lambda t}$, its "
+    r"square by $e^{-2\lambda t}$.",
+    notice="Outputs on inputs that were not trained on: the formula passes through the dots of the integrated flow, on "
+    "a logarithmic axis of time, from near their random start to the interpolant.",
 )
 def random_features_in_training(key, *, points: Annotated[int, Interval(ge=2, le=60)] = 15, features: Features = 200):
     rng = generator(jax.random.fold_in(key, 1))

@@ -52,13 +52,11 @@ def scattered(draw, count):
         r"\rho": "a ridge",
     },
     why=r"Every $\theta$ splits into a part in the span of the data's features and one orthogonal to it. The latter "
-    r"does nothing on the data and only makes "
-    r"$\theta$ longer, so the shortest minimizer, and every regularized one, is a combination of the features of the "
-    r"data. Its coefficients solve a system in "
-    r"which features appear in inner products alone: that is the kernel.",
+    r"does nothing on the data and only makes $\theta$ longer, so the shortest minimizer, and every regularized one, "
+    "is a combination of the features of the data. Its coefficients solve a system in which features appear in inner "
+    "products alone: that is the kernel.",
     notice=r"For the kernel $\min(x,x')$ the shortest function through the data is the broken line that joins them, "
-    r"from the origin on, where all functions of this "
-    r"space vanish.",
+    "from the origin on, where all functions of this space vanish.",
 )
 def kernel_regression_is_least_norm(
     key, *, draws: Draws = 3, minimizer: Literal["projected", "arbitrary"] = "projected"
@@ -180,8 +178,7 @@ def flat_before_the_first(evidence):
     consistency=("least norm",),
     says=r"Of all functions through the data $h=\sum_i\alpha_iK(\cdot,x_i)$, $\alpha=G^{-1}y$, has the least norm, "
     r"$\|h\|^2=y^\top G^{-1}y$: any other has $\|g\|^2=\|h\|^2+\|g-h\|^2$. From a start $f_0$ kernel descent ends at "
-    r"the "
-    r"interpolant with $\|f_\infty-f_0\|^2=r^\top\Theta^{-1}r$, $r=y-f_0(X)$, the least of all.",
+    r"the interpolant with $\|f_\infty-f_0\|^2=r^\top\Theta^{-1}r$, $r=y-f_0(X)$, the least of all.",
     needs="an invertible Gram matrix of the data",
     symbols={
         "h": "the interpolant made of the data's kernels, $g$ any other, also with further centres",
@@ -191,13 +188,10 @@ def flat_before_the_first(evidence):
         r"\Theta": "the kernel that trains, on the data",
     },
     why=r"$g-h$ vanishes at the data, so by the reproducing property it is orthogonal to every $K(\cdot,x_i)$ and "
-    r"hence to $h$: Pythagoras. Descent moves "
-    r"only in the span of the data's kernels, so $f_\infty-f_0$ is such an $h$ for the residual $r$. For $\min(x,x')$ "
-    r"the norm is $\int h'^2$, for "
-    r"features that of their weights.",
-    notice=r"Each dot is another interpolant. Its squared norm is that of $h$ and its squared distance from $h$ "
-    r"together, so all lie on one line "
-    r"of slope one above the least norm.",
+    r"hence to $h$: Pythagoras. Descent moves only in the span of the data's kernels, so $f_\infty-f_0$ is such an $h$ "
+    r"for the residual $r$. For $\min(x,x')$ the norm is $\int h'^2$, for features that of their weights.",
+    notice="Each dot is another interpolant. Its squared norm is that of $h$ and its squared distance from $h$ "
+    "together, so all lie on one line of slope one above the least norm.",
 )
 def least_norm_interpolant(
     key,
