@@ -4,6 +4,7 @@ arora Sec. 6.4.
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 import jax
@@ -40,10 +41,10 @@ def derivatives(function, points):
     return jax.vmap(jax.grad(function))(points), jax.vmap(jax.hessian(function))(points)
 
 
-@jax.jit
-def descent_ends(function, starts, step):
-    """Where three thousand steps of gradient descent end."""
-    run = lambda start: trajectory(function, optax.sgd(step), start, steps=3000).position[-1]  # noqa: E731
+@partial(jax.jit, static_argnames="steps")
+def descent_ends(function, starts, step, *, steps):
+    """Where gradient descent ends."""
+    run = lambda start: trajectory(function, optax.sgd(step), start, steps=steps).position[-1]  # noqa: E731
     return jax.vmap(run)(starts)
 
 
@@ -103,7 +104,10 @@ def top_eigenvector_landscape(
     by_hand = np.array([[lam[i] - other if j != i else 2 * other for j, other in enumerate(lam)] for i in range(4)])
     by_hand = np.sort(np.concatenate([-lam[None], by_hand]), axis=1)
 
-    ends = np.asarray(descent_ends(loss, jnp.asarray(random.standard_normal((30, 4))), 0.05 / largest))
+    # What is left beside v₁ falls by 1 − η(λ₁ − λ₂) a step or faster: to e^(−32) of what it was.
+    step = 0.05 / largest
+    steps = int(32 / (step * (largest - spectrum[1])))
+    ends = np.asarray(descent_ends(loss, jnp.asarray(random.standard_normal((30, 4))), step, steps=steps))
     return {
         "gradient": Identity(gradients, written, scale=largest, size=16, error=1e-12),
         "Hessian": Identity(
@@ -391,7 +395,9 @@ def the_nearest_optimum_leads_down(
     # Away from an optimum that is turned at random.
     other = [optimum @ np.linalg.qr(random.standard_normal((rank, rank)))[0] * random.choice([-1, 1]) for _ in both]
     astray = np.array([factorization_curvature(x, matrix, x - far) for x, far in zip(both, other, strict=True)])
-    ends = descent_ends(FactorizationLoss(jnp.asarray(matrix)), jnp.asarray(points[:20].reshape(20, -1)), 0.02)
+    ends = descent_ends(
+        FactorizationLoss(jnp.asarray(matrix)), jnp.asarray(points[:20].reshape(20, -1)), 0.02, steps=3000
+    )
     left = np.asarray(jax.vmap(FactorizationLoss(jnp.asarray(matrix)))(ends))
     size = dict(scale=1 + np.sum(both**2, axis=(1, 2)) ** 2, size=dimension**2)
     return {
