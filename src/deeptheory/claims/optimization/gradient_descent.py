@@ -57,6 +57,11 @@ def curvature_along_steps(function, states):
 # One step ------------------------------------------------------------------------------------------------------------
 
 
+def lost(states, smoothness):
+    """What rounding leaves of values that are sums of parts of both signs, of the size of Lx²/2 together."""
+    return rounding(jnp.append(states.value, smoothness * jnp.max(states.position**2) / 2))
+
+
 @claim(
     items={"A2.7": "", "L5.15": ""},
     says=r"A gradient step of size $\eta\le 1/L$ lowers an $L$-smooth function by at least "
@@ -91,7 +96,7 @@ def descent_lemma(curvatures, start, step, smoothness):
     gain = smoothness * drop / jnp.maximum(square, 1e-30)
     drawn = {"curvatures": curvatures, "start": start, "step": step, "decrease": gain}
     aside = drawn | {"without L": (eta - eta**2 / 2) * square}
-    return Chain(links, error=rounding(states.value), aside=aside)
+    return Chain(links, error=lost(states, smoothness), aside=aside)
 
 
 descent_lemma.control("steps beyond 1/L", over=dict(step=Reals(1.01, 2)))
@@ -274,7 +279,7 @@ def gradients_become_small(curvatures, start, step, smoothness, *, steps: Steps 
     bound, more = (stationarity_bound(drops, step_size=eta, gradients=counts + further) for further in (0, 1))
     means = jnp.cumsum(squares) / counts
     aside = {"one more": more, "least": jax.lax.cummin(squares), "without η": bound * eta}
-    return Inequality(means, bound, error=rounding(value) * 2 / eta, aside=aside)
+    return Inequality(means, bound, error=lost(states, smoothness) * 2 / eta, aside=aside)
 
 
 gradients_become_small.control("steps beyond 1/L", over=dict(step=Reals(1.05, 2.5)))
@@ -344,7 +349,7 @@ def least_gradient_is_smaller(curvatures, start, step, smoothness, *, steps: Ste
     least, more = (worst_stationarity(gap, **setting, gradients=n) for n in (steps, steps + 1))
     without = 4 * gap / ((steps - 1) * (4 * eta - eta**2) + 2)
     aside = {"one more": more, "without L": without, "scaled gap": smoothness * gap, "step": step}
-    return Inequality(squares.min(), least, error=rounding(value) * 2 / eta, aside=aside)
+    return Inequality(squares.min(), least, error=lost(states, smoothness) * 2 / eta, aside=aside)
 
 
 least_gradient_is_smaller.control("steps beyond 1/L", over=dict(step=Reals(1.05, 2.5)))
