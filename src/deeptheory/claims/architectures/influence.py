@@ -101,11 +101,12 @@ def one_token_in_many(key, *, longest: Annotated[int, Interval(ge=256, le=1024)]
         "influence of one token": Rate(
             sizes, np.linalg.norm(moved, axis=-1).mean(0), exponent=-1.0, rivals=(-0.5, -2.0), order=1.0
         ),
-        # Times n, where it has a limit.
+        # Times n, where it has a limit. Seen is the difference of two outputs of size one, each a sum of n terms.
         "one layer by counting": Identity(
             once,
             counted,
             scale=sizes[:, None],
+            size=sizes[:, None],
             along={"network": np.arange(NETWORKS), "tokens": sizes, "coordinate": np.arange(WIDTH)},
             aside={"alike": alike},
         ),
