@@ -383,29 +383,33 @@ def polyak_lojasiewicz_rate(
     shrink = polyak_lojasiewicz_factor(step_size=eta, smoothness=smoothness, constant=mu)
     half = 0.5 / smoothness
     _, halved = on_the_line(bends, start, half, steps)
-    # Where the inequality fails its constant is 0 and the statement is empty; the search goes where it is not.
     gap, slower = (jnp.where(mu > 0, run.value, 0.0) for run in (states, halved))
+    # What a step takes, not what it leaves: as μ falls to zero all is left, and a search would find every bound tight.
+    # Where the inequality fails its constant is 0 and the statement is empty; there it counts as slack.
+    fall, slow_fall = (jnp.where(mu > 0, -jnp.diff(each), 1.0) for each in (gap, slower))
     k = jnp.arange(1, steps + 1)
     aside = {
+        "fall with half the step": slow_fall,
+        "printed fall": mu / smoothness * slower[:-1],
+        "without L": 2 * mu * (eta - eta**2 / 2) * gap[:-1],
         "gap with half the step": slower[1:],
         "printed": (1 - mu / smoothness) ** k * slower[0],
         "proved": polyak_lojasiewicz_factor(step_size=half, smoothness=smoothness, constant=mu) ** k * slower[0],
-        "without L": jnp.abs(1 - 2 * mu * (eta - eta**2 / 2)) ** k * gap[0],
         "curvatures": bends,
         "constant": mu / smoothness,
         "positions": halved.position[:, 0],
     }
-    return Inequality(gap[1:], shrink**k * gap[0], error=rounding(gap), aside=aside)
+    return Inequality((1 - shrink) * gap[:-1], fall, error=rounding(gap[:-1]), aside=aside)
 
 
 @polyak_lojasiewicz_rate.control("step 1/(2L) with the factor 1 − μ/L, as printed", erratum="L5.17a")
 def printed_factor(evidence):
-    return replace(evidence, quantity=evidence.aside["gap with half the step"], bound=evidence.aside["printed"])
+    return replace(evidence, quantity=evidence.aside["printed fall"], bound=evidence.aside["fall with half the step"])
 
 
 @polyak_lojasiewicz_rate.control("1 − 2μ(η − η²/2), without the L")
 def factor_without_smoothness(evidence):
-    return replace(evidence, bound=evidence.aside["without L"])
+    return replace(evidence, quantity=evidence.aside["without L"])
 
 
 polyak_lojasiewicz_rate.control(
