@@ -89,6 +89,10 @@ def test_the_pass_of_a_double_well_in_the_plane():
     np.testing.assert_allclose(top, [0.0, 1.0], atol=1e-8)
     assert path.shape == (21, 2)
     assert inertia(np.asarray(spectra_at(well, top[None]).eigenvalues))[0, 0] == 1
+    # A path that has not yet left the hill, where two directions lead down, points to the pass beside it.
+    early, path = mountain_pass(well, *ends, bend=jnp.array([0.0, 1e-3]), step_size=0.02, steps=10)
+    assert float(well(path[10])) > 1.49
+    np.testing.assert_allclose(early, [0.0, 1.0], atol=1e-8)
 
 
 @pytest.mark.item("L6.2")

@@ -65,11 +65,14 @@ def mountain_pass(
 ) -> tuple[Float[Array, "d"], Float[Array, "images d"]]:
     """The highest point of a lowest path between two minima, and the path: of Morse index 1 where it is nondegenerate.
 
-    The string method: points along a path descend by `step_size` and are spaced evenly again; then thirty Newton steps
-    on the gradient from the highest. The path begins as a parabola whose middle is displaced from the segment by
-    `bend`, for a segment that some symmetry fixes would never leave it. Look at the gradient of the answer: from a
-    path that has not settled Newton may go elsewhere. Other passes may be lower. Reference: E, Ren and Vanden-Eijnden
-    2002, String method for the study of rare events; Ambrosetti and Rabinowitz 1973 for the pass.
+    The string method: points along a path descend by `step_size` and are spaced evenly again; from the highest, sixty
+    Newton steps climb along the direction of least curvature and descend along all others, each at most as long as the
+    points are apart. So a path that still rests on a saddle of index two, which it leaves only slowly, leads to the
+    pass beside it. The path begins as a parabola whose middle is displaced from the segment by `bend`, for a segment
+    that some symmetry fixes would never leave it. Look at the gradient of the answer: from a path that is far from
+    settled the steps may go elsewhere. Other passes may be lower. Reference: E, Ren and Vanden-Eijnden 2002, String
+    method for the study of rare events; Cerjan and Miller 1981 for the steps; Ambrosetti and Rabinowitz 1973 for the
+    pass.
     """
     share = jnp.linspace(0.0, 1.0, images, dtype=start.dtype)[:, None]
     path = (1 - share) * start + share * end + 4 * share * (1 - share) * bend
@@ -94,12 +97,19 @@ def _settled(
         moved = path - step_size * jax.vmap(gradient)(path)
         return spaced(moved.at[0].set(start).at[-1].set(end))
 
-    def newton(_: Any, point: Float[Array, "d"]) -> Float[Array, "d"]:
-        return point - jnp.linalg.lstsq(jax.hessian(function)(point), gradient(point))[0]
-
     settled = jax.lax.fori_loop(0, steps, descend, path)
     highest = settled[jnp.argmax(jax.vmap(function)(settled))]
-    return jax.lax.fori_loop(0, 30, newton, highest), settled
+    reach = jnp.linalg.norm(settled[1] - settled[0])
+
+    def climb(_: Any, point: Float[Array, "d"]) -> Float[Array, "d"]:
+        curvatures, directions = jnp.linalg.eigh(jax.hessian(function)(point))
+        sizes = jnp.abs(curvatures)
+        told = sizes > 1e-10 * jnp.max(sizes)
+        lengths = jnp.where(told, directions.T @ gradient(point) / jnp.where(told, sizes, 1.0), 0.0)
+        step = directions @ lengths.at[1:].multiply(-1.0)
+        return point + step * jnp.minimum(1.0, reach / jnp.maximum(jnp.linalg.norm(step), reach))
+
+    return jax.lax.fori_loop(0, 60, climb, highest), settled
 
 
 doors(__name__, step_size="(0, ∞)")

@@ -127,7 +127,9 @@ def two_matrices_have_no_bad_minima(
     ends = float(loss(flat(*pair))), float(loss(flat(-pair[0], -pair[1])))
 
     values, listed = bottleneck_critical_points(x, y, width=width)
-    mixing = [random.standard_normal((width, width)) for _ in listed]
+    # Half to twice as large: curvatures grow and shrink with the squares, and near zero their signs are not seen.
+    turns = np.linalg.qr(random.standard_normal((2, len(listed), width, width)))[0]
+    mixing = turns[0] * random.uniform(0.5, 2, (len(listed), 1, width)) @ turns[1]
     points = [flat(np.linalg.solve(c, each.first), each.second @ c) for c, each in zip(mixing, listed, strict=True)]
     slopes = np.array([float(jnp.linalg.norm(gradient_of(loss, point))) for point in points])
     spectra = np.stack([np.linalg.eigvalsh(np.asarray(hessian_of(loss, point))) for point in points])
