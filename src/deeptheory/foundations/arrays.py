@@ -5,9 +5,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Key, Num, UInt32
 
-__all__ = ["AnyArray", "AnyKey", "HostReals", "Numbers", "RealScalar", "Reals", "Scalar", "namespace"]
+__all__ = ["AnyArray", "AnyKey", "HostReals", "Numbers", "RealScalar", "Reals", "Scalar", "namespace", "traced"]
 
 AnyArray = Array | np.ndarray
 """an array of either library"""
@@ -38,3 +39,8 @@ def namespace(*values: Any) -> Any:
     the same.
     """
     return jnp if any(isinstance(value, jax.Array) for value in values) else np
+
+
+def traced(*values: Any) -> bool:
+    """Return whether one of the values is traced, by `jit`, `vmap` or `grad`: its numbers are not known yet."""
+    return any(isinstance(value, Tracer) for value in values)

@@ -16,12 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import lax
-from jax.core import Tracer
 from jax.flatten_util import ravel_pytree
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float, Int
 
-from deeptheory.foundations.arrays import AnyArray
+from deeptheory.foundations.arrays import AnyArray, traced
 from deeptheory.foundations.callbacks import asked
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import numeric
@@ -120,9 +119,7 @@ def solves(
 
     Reference: arora Ch. 8, "Meanings of implicit regularization".
     """
-    given = (point, design, labels, start, *(solution or ()))
-    traced = any(isinstance(each, Tracer) for each in given)
-    xp: Any = jnp if traced else np
+    xp: Any = jnp if traced(point, design, labels, start, *(solution or ())) else np
     point, design, labels = (xp.asarray(each, float) for each in (point, design, labels))
     offset = xp.zeros(len(point)) if start is None else xp.asarray(potential.gradient(xp.asarray(start, float)))
     if solution is None:
@@ -142,7 +139,7 @@ def solves(
 
     found = share(design @ point - labels, labels), share(aside, turned), value, least, over
     found = *found, xp.linalg.norm(point - best)
-    return SecondProblem(*(found if traced else map(float, found)))
+    return SecondProblem(*(found if xp is jnp else map(float, found)))
 
 
 class MarginProblem(NamedTuple):
@@ -180,17 +177,16 @@ def solves_margin(
 
     Reference: arora Ch. 8, "Meanings of implicit regularization", and Thm 8.3.2.
     """
-    traced = any(isinstance(each, Tracer) for each in (point, signed_points, *(solution or ())))
-    xp: Any = jnp if traced else np
+    xp: Any = jnp if traced(point, signed_points, *(solution or ())) else np
     point, points = xp.asarray(point, float), xp.asarray(signed_points, float)
     best = largest_margin(points, norm=norm) if solution is None else solution
     size = xp.linalg.norm(point, norm)
-    if not (traced or size > 0):
+    if xp is np and not size > 0:
         raise ValueError("point must not be zero: it has no direction")
     unit, dual = point / size, np.inf if norm == 1 else 1.0 if norm == np.inf else norm / (norm - 1)
     margin = normalized_margin(points, point, norm=norm)
     turned = xp.asarray(squared_norm(norm).gradient(unit))
-    rest = _apart(xp.vstack([points.T, points @ unit - margin]), xp.append(turned, 0.0), traced=traced)
+    rest = _apart(xp.vstack([points.T, points @ unit - margin]), xp.append(turned, 0.0))
     weights, ahead = xp.asarray(best.weights), best.vector / xp.linalg.norm(best.vector)
     most = xp.linalg.norm(weights @ points, dual) / weights.sum()
     found = (
@@ -201,15 +197,15 @@ def solves_margin(
         1 - margin / most,
         xp.linalg.norm(point / xp.linalg.norm(point) - ahead),
     )
-    return MarginProblem(*(found if traced else map(float, found)))
+    return MarginProblem(*(found if xp is jnp else map(float, found)))
 
 
-def _apart(columns: Any, target: Any, *, traced: bool) -> Any:
+def _apart(columns: Any, target: Any) -> Any:
     """How far a vector is from the cone of the columns; traced, the host says which of them bear the nearest point."""
     from scipy.optimize import nnls
 
     most = 30 * sum(columns.shape)
-    if not traced:
+    if not traced(columns, target):
         return nnls(columns, target, maxiter=most)[1]
 
     def bearing(columns: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -241,7 +237,7 @@ def least_norm(
     """
     if power not in (1, np.inf):
         raise ValueError(f"power must be 1 or ∞, got {power}; for others see bregman_projection")
-    if isinstance(design, Tracer) or isinstance(labels, Tracer):
+    if traced(design, labels):
         return _traced_corner(jnp.asarray(design, float), jnp.asarray(labels, float), power)
     return _corner(np.asarray(design, float), np.asarray(labels, float), power)
 

@@ -11,10 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
-from deeptheory.foundations.arrays import AnyArray
+from deeptheory.foundations.arrays import AnyArray, traced
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 
@@ -82,7 +81,7 @@ def adaboost(
     """
     table = jnp.asarray(answers)
     inside(-1, 1, "[]", answers=answers)
-    if not isinstance(answers, Tracer) and np.any(np.abs(np.sum(np.asarray(answers), axis=0)) == len(table)):
+    if not traced(answers) and np.any(np.abs(np.sum(np.asarray(answers), axis=0)) == len(table)):
         raise ValueError("a learner is right on every point, or wrong on every point: its vote alone is infinite")
     begin = jnp.zeros(table.shape[1], table.dtype) if start is None else jnp.asarray(start, table.dtype)
     return _boost(table, begin, rounds)

@@ -12,11 +12,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.core import Tracer
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float
 
-from deeptheory.foundations.arrays import AnyArray
+from deeptheory.foundations.arrays import AnyArray, traced
 from deeptheory.foundations.callbacks import asked
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
@@ -91,7 +90,7 @@ def largest_margin(signed_points: Float[AnyArray, "n d"], *, norm: float = 2.0) 
         solution = max_margin(signed_points)
         share = solution.duals / solution.duals.sum()
         return LargestMargin(solution.margin, solution.vector * solution.margin, share, solution.support)
-    if isinstance(signed_points, Tracer):
+    if traced(signed_points):
         return _traced(signed_points, norm)
     return _found(np.asarray(signed_points, np.float64), norm)
 

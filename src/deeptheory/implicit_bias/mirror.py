@@ -17,10 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import lax
-from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from deeptheory.foundations.arrays import AnyArray
+from deeptheory.foundations.arrays import AnyArray, traced
 from deeptheory.foundations.entrances import doors
 from deeptheory.implicit_bias.potentials import Potential
 
@@ -71,7 +70,7 @@ def dual_multipliers(
     equation X∇R*(∇R(w₀) + Xᵀλ) = y, to any order. Where nothing fits the labels this is said; traced, when that is
     seen too late, λ is nan.
     """
-    if any(isinstance(each, Tracer) for each in (design, labels, start, potential.inverse(np.ones(design.shape[1])))):
+    if traced(design, labels, start, potential.inverse(np.ones(design.shape[1]))):
         return _traced_multipliers(potential, design, labels, start)
     design, labels = np.asarray(design, float), np.asarray(labels, float)
     offset = np.zeros(design.shape[1]) if start is None else np.asarray(potential.gradient(np.asarray(start)))
@@ -126,7 +125,7 @@ def bregman_projection(
     Reference: arora Thm 8.1.2, (8.4).
     """
     multipliers = dual_multipliers(potential, design, labels, start)
-    if isinstance(multipliers, Tracer):
+    if traced(multipliers):
         return potential.inverse(_offset(potential, design, start) + jnp.asarray(design).T @ multipliers)
     offset = 0.0 if start is None else np.asarray(potential.gradient(np.asarray(start)))
     return np.asarray(potential.inverse(offset + np.asarray(design, float).T @ multipliers))

@@ -23,11 +23,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.core import Tracer
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Bool, Float
 
-from deeptheory.foundations.arrays import AnyArray
+from deeptheory.foundations.arrays import AnyArray, traced
 from deeptheory.foundations.callbacks import asked
 from deeptheory.foundations.entrances import doors
 
@@ -169,7 +168,7 @@ class _Piece(NamedTuple):
 
 
 def _path(design: Any, labels: Any, breaks: int | None, direction: Direction, *, crossing: bool) -> PiecewisePath:
-    if isinstance(design, Tracer) or isinstance(labels, Tracer):
+    if traced(design, labels):
         if breaks is None:
             raise TypeError("breaks must say how many breakpoints the path may have, where design or labels is traced")
         return _replayed(design, labels, breaks, direction, crossing=crossing)
@@ -288,7 +287,7 @@ def path_at(path: PiecewisePath, levels: Float[AnyArray, " k"]) -> Float[AnyArra
 
     Levels and path may be traced, and differentiated by.
     """
-    xp = jnp if any(isinstance(each, Tracer) for each in (levels, *path)) else np
+    xp = jnp if traced(levels, *path) else np
     at, known, weights = (xp.asarray(each, float) for each in (levels, *path))
     order = xp.argsort(known, stable=True)
     return xp.stack([xp.interp(at, known[order], column[order]) for column in weights.T], axis=1)

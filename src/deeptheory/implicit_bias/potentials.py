@@ -9,10 +9,9 @@ from typing import Annotated, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Float
 
-from deeptheory.foundations.arrays import AnyArray, namespace
+from deeptheory.foundations.arrays import AnyArray, namespace, traced
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -68,7 +67,7 @@ def quadratic(matrix: Float[AnyArray, "d d"]) -> Potential:
     D may be traced, and differentiated by; one that is not positive definite is then nan. arora 8.1.1 and Example
     8.1.3, where D = Σ⁻¹.
     """
-    if isinstance(matrix, Tracer):
+    if traced(matrix):
         matrix = jnp.where(jnp.linalg.eigvalsh(matrix)[0] > 0, matrix, jnp.nan)
     else:
         matrix = np.asarray(matrix)

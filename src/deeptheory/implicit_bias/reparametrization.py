@@ -17,11 +17,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.core import Tracer
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from deeptheory.foundations.arrays import AnyArray
+from deeptheory.foundations.arrays import AnyArray, traced
 from deeptheory.foundations.entrances import door, doors
 from deeptheory.foundations.flows import adaptive_flow, followed
 from deeptheory.foundations.guards import batched, numeric
@@ -173,7 +172,7 @@ def mirror_map(parametrization: Callable[[Any], Any], theta: Any, *, steps: int 
 
     def gradient(w: Any) -> Any:
         dual = searched(w)
-        if isinstance(dual, Tracer):
+        if traced(dual):
             return dual
         if np.isnan(dual).any():
             raise ValueError(f"no pull leads from the start to w = {np.asarray(w)}: the flow does not reach it")
@@ -189,7 +188,7 @@ def mirror_map(parametrization: Callable[[Any], Any], theta: Any, *, steps: int 
 
     def value(w: Any) -> Any:
         found = valued(gradient(w), w)
-        return found if isinstance(found, Tracer) else float(found)
+        return found if traced(found) else float(found)
 
     def metric(w: Any) -> Any:
         return pulled(gradient(w))[1]
@@ -209,7 +208,7 @@ def _commuting(function: Callable[[Any], Any], point: Any) -> Any:
     sizes = jnp.linalg.norm(brackets, axis=-1).max(0)
     regular = values[0] > 1e-12 * jnp.maximum(values[-1], 1e-300)
     commute = sizes.max() <= 1e-8 * (1 + speed)
-    if isinstance(sizes, Tracer):
+    if traced(sizes):
         return jnp.where(regular & commute, point, jnp.nan)
     if not regular:
         raise ValueError(f"∂G∂Gᵀ is singular at the start, with eigenvalues from {values[0]:.3g} to {values[-1]:.3g}")
@@ -282,15 +281,15 @@ def mirror_flow(
     `foundations.flows.adaptive_flow`: what cannot be followed is then nan.
     """
     force = jax.jit(jax.grad(lambda w: -loss(w)))
-    begin = potential.gradient(start if isinstance(start, Tracer) else np.asarray(start, float))
+    begin = potential.gradient(start if traced(start) else np.asarray(start, float))
     duals = _followed(lambda dual: force(potential.inverse(dual)), begin, times, rtol)
-    if isinstance(duals, Tracer):
+    if traced(duals):
         return jax.vmap(potential.inverse)(duals)
     return np.stack([np.asarray(potential.inverse(dual)) for dual in duals])
 
 
 def _followed(velocity: Callable[[Any], Any], start: Any, times: Times, rtol: float) -> Any:
-    if any(isinstance(each, Tracer) for each in (start, times, velocity(start))):
+    if traced(start, times, velocity(start)):
         return adaptive_flow(velocity, start, times, tolerance=rtol)
     start = np.asarray(start, float)
     return followed(lambda _, at: np.asarray(velocity(at)), 0.0, start, times, method="DOP853", tolerance=rtol)

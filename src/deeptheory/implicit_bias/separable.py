@@ -15,10 +15,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
-from deeptheory.foundations.arrays import AnyArray, namespace
+from deeptheory.foundations.arrays import AnyArray, namespace, traced
 from deeptheory.foundations.callbacks import asked
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import followed, stiff_flow
@@ -80,7 +79,7 @@ def max_margin(signed_points: Float[AnyArray, "n d"]) -> MaxMargin:
 
     References: jagannath Def. 4.4, lucchi (11.12).
     """
-    if isinstance(signed_points, Tracer):
+    if traced(signed_points):
         return _traced_margin(signed_points)
     points = np.asarray(signed_points, np.float64)
     active = _active_set(points)
@@ -125,7 +124,7 @@ def residual_limit(
     w̃ by ŵ log n. Under `jit`, `vmap` and `grad` too, where support vectors are linearly independent; else nan.
     References: proof of jagannath Thm 4.7, lucchi (11.15) with η = 1.
     """
-    if any(isinstance(each, Tracer) for each in (signed_points, weight, *solution)):
+    if traced(signed_points, weight, *solution):
         return _traced_limit(signed_points, solution, 1 / len(signed_points) if weight is None else weight)
     points = np.asarray(signed_points, np.float64)
     weight = 1 / len(points) if weight is None else weight
@@ -160,7 +159,7 @@ def residual_decay(signed_points: Float[AnyArray, "n d"], solution: MaxMargin) -
     (infinite if there is none). Under `jit`, `vmap` and `grad` too, where support vectors are linearly independent.
     Reference: lucchi (11.17)–(11.20), linearised.
     """
-    if any(isinstance(each, Tracer) for each in (signed_points, *solution)):
+    if traced(signed_points, *solution):
         points, support, duals = (jnp.asarray(each) for each in (signed_points, solution.support, solution.duals))
         # Of the same eigenvalues, without a basis of the span: roots of weights around the points' products.
         roots = jnp.sqrt(jnp.where(support, duals, 0.0))
@@ -253,7 +252,7 @@ def logarithmic_flow(
         fall = (loss.log_slope(margins + width) - slope) / width  # rough, and enough for the solver's inner equations
         return (points.T * (np.exp(s + log_weight + slope) * fall)) @ points
 
-    if any(isinstance(each, Tracer) for each in (signed_points, log_times, start, weight)):
+    if traced(signed_points, log_times, start, weight):
         with jax.ensure_compile_time_eval():
             if not isinstance(loss.log_slope(np.zeros(1)), np.ndarray):
                 # A callback must not wait for JAX.
@@ -333,15 +332,14 @@ def margin_rates(
     proof), handbook 12.3.
     """
     given = (signed_points, residual, *solution)
-    traced = any(isinstance(each, Tracer) for each in given)
-    xp: Any = jnp if traced else np
+    xp: Any = jnp if traced(*given) else np
     points, rho, vector, _, support = (xp.asarray(each) for each in given)
     size = xp.linalg.norm(vector)
     along = vector @ rho / size**2
     direction = xp.linalg.norm(rho - along * vector) / size
     margin = (along - xp.where(support, points @ rho, np.inf).min()) / size
     found = direction, direction**2 / 2, margin, size**2
-    return MarginRates(*(found if traced else map(float, found)))
+    return MarginRates(*(found if xp is jnp else map(float, found)))
 
 
 doors(__name__, count="[1, 1e5]", dimension="[1, 1e5]", step="(0, ∞)", tolerance="(0, ∞)")

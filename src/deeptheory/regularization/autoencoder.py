@@ -7,10 +7,9 @@ Reference: arora 11.3; Mianjy, Arora and Vidal 2018, On the implicit bias of dro
 
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
-from deeptheory.foundations.arrays import AnyArray, Scalar
+from deeptheory.foundations.arrays import AnyArray, Scalar, traced
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.regularization.shrinkage import dropout_shrinkage
@@ -36,7 +35,7 @@ Place = int | Int[AnyArray, ""]
 
 def symmetric_only(matrix: Matrix) -> Matrix:
     """Refuse a matrix that is not symmetric, of which the formulas here are not true; one that is comes back."""
-    if not isinstance(matrix, Tracer):
+    if not traced(matrix):
         known = np.asarray(matrix)
         if (gap := np.abs(known - known.T).max()) > 1e-6 * np.abs(known).max():
             raise ValueError(
@@ -112,7 +111,7 @@ def turned_pair(weights: Weights, first: Place, second: Place, sine: Scalar) -> 
     The product UUᵀ stays, and U moves by √(2(1 − √(1−δ²))(‖u₁‖² + ‖u₂‖²)). arora, proof of Lemma 11.3.3.
     """
     weights = jnp.asarray(weights)
-    if not isinstance(first, Tracer) and not isinstance(second, Tracer):
+    if not traced(first, second):
         inside(0, weights.shape[1] - 1, first=first, second=second)
         if first == second:
             raise ValueError(f"first and second must be two columns, got {first} twice")

@@ -14,10 +14,9 @@ from typing import Annotated, Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Float
 
-from deeptheory.foundations.arrays import AnyArray, RealScalar
+from deeptheory.foundations.arrays import AnyArray, RealScalar, traced
 from deeptheory.foundations.entrances import doors
 from deeptheory.regularization.autoencoder import symmetric_only
 from deeptheory.regularization.factors import equalize
@@ -56,12 +55,12 @@ class DropoutPoint(NamedTuple):
         return len(self.groups) == 1
 
 
-def _space(*values: Any) -> Any:
-    return jnp if any(isinstance(value, Tracer) for value in values) else np
+def _library(value: Any) -> Any:
+    return jnp if traced(value) else np
 
 
 def _number(value: Any) -> Any:
-    return value if isinstance(value, Tracer) else float(value)
+    return value if traced(value) else float(value)
 
 
 def equalized_squares(
@@ -72,7 +71,7 @@ def equalized_squares(
     `chosen` are the eigenvalues λⱼ, j ∈ E, of its r′ eigenvectors. It exists if all are positive and r′ ≤ d₁; then
     ‖U‖² = d₁ Σ_E λⱼ/(d₁ + λr′). arora eq. 11.14.
     """
-    values = _space(chosen).asarray(chosen)
+    values = _library(chosen).asarray(chosen)
     # λᵢ(d₁ + λr′) − λ Σ λⱼ in differences, from which a large λ takes no digits.
     apart = (values[:, None] - values).sum(1)
     return (width * values + strength * apart) / (width + strength * len(values))
@@ -174,7 +173,7 @@ def threshold_strength(eigenvalues: Numbers) -> RealScalar:
 
     Infinite where all positive eigenvalues are equal. The theorem holds above it too: see `new_unit_curvature`.
     """
-    xp = _space(eigenvalues)
+    xp = _library(eigenvalues)
     values = xp.asarray(eigenvalues, float)
     positive = values > 1e-12 * xp.abs(values).max()
     if xp is np and not positive.any():
@@ -214,7 +213,7 @@ def lifted_curvature(
     `eigenvalues` from the largest. It can be positive below the threshold of Thm 11.3.5 where d₁ exceeds the rank of M:
     (1, ½, 0), d₁ = 3, r′ = 1, λ = 1.9. arora eq. 11.15 and after.
     """
-    values = _space(eigenvalues).asarray(eigenvalues, float)
+    values = _library(eigenvalues).asarray(eigenvalues, float)
     if not rank <= width <= len(values):
         raise ValueError(f"need rank ≤ width ≤ the number of eigenvalues {len(values)}, got {rank} and {width}")
     tail = values[rank:width].sum()
@@ -253,7 +252,7 @@ def new_unit_curvature(
     ρ of the optimum, whatever λ > 0. So every critical point that is not optimal is a strict saddle, for every dropout
     rate: the condition of arora Thm 11.3.5, of which the book leaves open whether it is necessary, is not.
     """
-    values = _space(eigenvalues).asarray(eigenvalues, float)
+    values = _library(eigenvalues).asarray(eigenvalues, float)
     if not rank < min(width, len(values)):
         raise ValueError(f"rank must be below the width and the number of eigenvalues, got {rank}")
     return _number(-4 * values[rank] + 4 * strength * values[:rank].sum() / (width + strength * rank))

@@ -12,10 +12,9 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from deeptheory.foundations.arrays import AnyArray
+from deeptheory.foundations.arrays import AnyArray, traced
 from deeptheory.foundations.entrances import doors
 from deeptheory.regularization.sensing import expected_dropout_regularizer
 
@@ -49,7 +48,7 @@ def induced_regularizer(matrix: Float[AnyArray, "d2 d0"], width: int) -> Float[A
 
 
 def _wide_enough(matrix: Float[AnyArray, "d2 d0"], width: int) -> None:
-    if not (isinstance(matrix, Tracer) or isinstance(width, Tracer)) and width < min(matrix.shape):
+    if not traced(matrix, width) and width < min(matrix.shape):
         singular = np.linalg.svd(np.asarray(matrix), compute_uv=False)
         if (rank := int(np.sum(singular > 1e-6 * singular[0]))) > width:
             raise ValueError(

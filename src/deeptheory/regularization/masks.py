@@ -11,10 +11,9 @@ from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
-from jax.core import Tracer
 from jaxtyping import Array, Float, Key
 
-from deeptheory.foundations.arrays import Scalar
+from deeptheory.foundations.arrays import Scalar, traced
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["draw_masks", "dropout_masks", "dropout_strength", "mean_over_masks"]
@@ -22,7 +21,7 @@ __all__ = ["draw_masks", "dropout_masks", "dropout_strength", "mean_over_masks"]
 
 def dropout_strength(rate: Scalar) -> Scalar:
     """Return λ = p/(1−p), the variance of one entry of a dropout mask of mean one."""
-    if not isinstance(rate, Tracer) and not 0 <= rate < 1:
+    if not traced(rate) and not 0 <= rate < 1:
         raise ValueError(f"rate is the probability of dropping a column and must be in [0, 1), not {rate}")
     return rate / (1 - rate)
 

@@ -7,10 +7,9 @@ Reference: arora 11.1.1; Mianjy, Arora and Vidal 2018, On the implicit bias of d
 
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from deeptheory.foundations.arrays import AnyArray, Scalar
+from deeptheory.foundations.arrays import AnyArray, Scalar, traced
 from deeptheory.foundations.entrances import doors
 from deeptheory.regularization.masks import dropout_strength
 
@@ -30,7 +29,7 @@ def dropout_shrinkage(
     nonzero. arora eq. 11.6; the symmetric case is arora Thm 11.3.1.
     """
     singular = jnp.asarray(singular)
-    if not isinstance(singular, Tracer) and (np.any(np.diff(singular) > 0) or singular[-1] < 0):
+    if not traced(singular) and (np.any(np.diff(singular) > 0) or singular[-1] < 0):
         raise ValueError(f"singular must be sorted downwards, none negative, got {singular}")
     position = jnp.arange(1, singular.shape[0] + 1)
     # What a value lacks to the first: d₁sⱼ > λ Σ_{i≤j} (sᵢ − sⱼ) is the inequality, and in these differences a large λ
