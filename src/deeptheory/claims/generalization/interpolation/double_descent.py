@@ -349,7 +349,7 @@ def peak_in_time(pieces, settings):
     r"along, through the place of the peak.",
 )
 def tuned_ridge_has_no_peak(
-    key, *, trials: Trials = 160, sizes: Sizes = (20, 40, 80), noise: Positive = 0.25, tuning: Positive = 1.0
+    key, *, trials: Trials = 160, sizes: Sizes = (30, 60, 120), noise: Positive = 0.25, tuning: Positive = 1.0
 ):
     draw = generator(key)
     gammas = np.array([0.3, 1.0, 3.0])
