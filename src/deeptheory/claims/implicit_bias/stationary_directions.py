@@ -27,8 +27,8 @@ def fourth_powers(weights):
 
 @claim(
     items={"L11.14": ("margin of two starts", "first-order points both")},
-    says=r"Two ReLU units on two unit points of one label, at an angle $90°<\varphi<120°$: if each unit sees both "
-    r"points the flow ends at the margin $\frac12\cos\frac\varphi2$, if each sees its own at $\frac14$, which is "
+    says=r"Two ReLU units on two unit points of one label, at an angle $90°<\varphi<120°$: if each sees both the "
+    r"flow ends at the margin $\frac12\cos\frac\varphi2$, if each sees its own at $\frac14$, which is "
     "smaller. Both ends satisfy the first-order conditions of the max-margin problem.",
     needs="gradient flow on the exponential loss; no output bias",
     symbols={r"\varphi": "the angle between the two points"},
