@@ -49,7 +49,7 @@ def slope(score):
 @claim(
     items={
         "J13.13": ("error of the limit off the kinks", "error of the limit on a kink"),
-        "J13.16": ("moments of the features off the kinks", "error of the limit on a kink"),
+        "J13.16": ("moments of the features off the kinks", "moments of the features on a kink"),
         "J13.12": ("second-layer blocks beside their span", "first-layer blocks beside the plane"),
     },
     says=r"$E\nabla^2_{vv}L$ and $EG_{vv}$ tend to $\frac14\sum_\vartheta\sigma'(v\cdot "
@@ -76,8 +76,9 @@ def slope(score):
 def xor_blocks_tend_to_four_centres(key, *, neurons: Annotated[int, Interval(ge=5, le=10)] = 6, decay: Decay = 0.05):
     draw = generator(key)
     angles = np.pi / 4 + np.pi / 2 * np.arange(neurons) + draw.uniform(-0.3, 0.3, neurons)
-    generic = draw.standard_normal(neurons), np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-    kinked = generic[0], np.concatenate([[[1.0, 0.0]], generic[1][1:]])
+    lengths = draw.uniform(0.6, 1.4, (neurons, 1))
+    generic = draw.standard_normal(neurons), lengths * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    kinked = generic[0], np.concatenate([lengths[:1] * [[1.0, 0.0]], generic[1][1:]])
     networks = {"generic": generic, "kinked": kinked, "trained": placement(np.arange(neurons) % 4, decay=decay)[:2]}
     paths, errors, beside, plane = {}, {}, {}, {}
     for name, network in networks.items():
@@ -85,9 +86,17 @@ def xor_blocks_tend_to_four_centres(key, *, neurons: Annotated[int, Interval(ge=
         errors[name] = np.array([norm(each.second - xor_limit_blocks(*network)).max() for each in paths[name]])
         beside[name] = np.array([living_error(each.second, xor_features(network[1])).max() for each in paths[name]])
         plane[name] = np.array([(each.bulk / norm(each.first)).max() for each in paths[name]])
-    silent = [xor_plane_blocks(np.zeros(neurons), generic[1], precision=each).second[0] for each in PRECISIONS]
-    features = xor_features(generic[1])
-    drift = np.array([norm(4 * each - features.T @ features / 4) for each in silent])
+    # Without an output weight σ′ is ¼, and the block is a quarter of the features' second moment.
+    drifts = {}
+    for name, (_, overlaps) in networks.items():
+        silent = [xor_plane_blocks(np.zeros(neurons), overlaps, precision=each).second[0] for each in PRECISIONS]
+        features = xor_features(overlaps)
+        drifts[name] = 4 * np.array(silent) - features.T @ features / 4
+    # The first neuron is orthogonal to ±ν: its feature there, of mean ‖W₁‖/√(2πλ), meets those of the others.
+    kink, seen_there = np.linalg.norm(kinked[1][0]) * np.eye(neurons)[0], xor_features(kinked[1])[2:].sum(0) / 4
+    meeting = np.outer(kink, seen_there) + np.outer(seen_there, kink)
+    first_order = PRECISIONS[:, None, None] ** 0.5 * drifts["kinked"]
+    by_mean, by_square = (np.abs(first_order - p**0.5 * meeting).max((1, 2)) for p in (0.5 / np.pi, 0.5))
     at_one = xor_features(generic[1]) * np.sqrt(slope(generic[0] @ xor_features(generic[1])[2]) / 4)
     wrong = np.array([norm(each.second[0] - at_one.T @ at_one) for each in paths["generic"]])
     return {
@@ -95,7 +104,12 @@ def xor_blocks_tend_to_four_centres(key, *, neurons: Annotated[int, Interval(ge=
             PRECISIONS, errors["generic"], exponent=-1.0, rivals=(-0.5,), aside={"slope at one centre": wrong}
         ),
         "error of the limit on a kink": Rate(PRECISIONS, errors["trained"], exponent=-0.5),
-        "moments of the features off the kinks": Rate(PRECISIONS, drift, exponent=-1.0, rivals=(-0.5,)),
+        "moments of the features off the kinks": Rate(
+            PRECISIONS, norm(drifts["generic"]), exponent=-1.0, rivals=(-0.5,)
+        ),
+        "moments of the features on a kink": Limit(
+            PRECISIONS, by_mean, order=0.5, aside={"by the mean square": by_square}
+        ),
         "second-layer blocks beside their span": Rate(PRECISIONS, beside["kinked"], exponent=-0.5, rivals=(0.0,)),
         "first-layer blocks beside the plane": Rate(PRECISIONS, plane["trained"], exponent=-1.0, rivals=(-0.5,)),
     }
@@ -106,6 +120,13 @@ def xor_blocks_tend_to_four_centres(key, *, neurons: Annotated[int, Interval(ge=
 )
 def at_one_centre(evidence):
     return replace(evidence, y=evidence.aside["slope at one centre"])
+
+
+@xor_blocks_tend_to_four_centres.control(
+    "the root mean square of the positive part, ‖Wᵢ‖/√(2λ), for its mean", of="moments of the features on a kink"
+)
+def root_mean_square(evidence):
+    return replace(evidence, y=evidence.aside["by the mean square"])
 
 
 @xor_blocks_tend_to_four_centres.control("order 1/λ on a kink as well", of="error of the limit on a kink")

@@ -28,8 +28,8 @@ def states(starts, times, beta):
 
 @claim(
     items={"J14.14": ("overlaps of orthonormal tokens", "mean overlap from depth to depth")},
-    says=r"The overlaps $\langle x_i,x_j\rangle$ of random tokens under self-attention move toward 1 with depth. "
-    r"Orthonormal tokens have one overlap at each depth, the solution of "
+    says=r"The overlaps $\langle x_i,x_j\rangle$ of random tokens under self-attention move toward 1 with depth, "
+    r"in the mean. Orthonormal tokens have one overlap at each depth, the solution of "
     r"$\dot g=2(1-g)((n-1)g+1)/(e^{\beta(1-g)}+n-1)$.",
     needs="the model Q = K = V = I; few dimensions and β about 1 for the histograms",
     symbols={
@@ -58,8 +58,13 @@ def overlaps_gather_at_one_with_depth(
     overlaps, repelled = (
         pair_overlaps(np.concatenate([starts[:, None], states(starts, sign * DEPTHS, beta)], 1)) for sign in (1, -1)
     )
-    equal = pair_overlaps(states(np.eye(count)[None], DEPTHS, beta)[0])
-    exact, more = (equiangular_overlap(DEPTHS, n, beta)[:, None] for n in (count, count + 1))
+    # Orthonormal tokens at three temperatures: at β = 1 alone no power of β would be seen.
+    temperatures = beta + np.array([0.0, 0.5, 1.0])
+    equal = np.stack([pair_overlaps(states(np.eye(count)[None], DEPTHS, each)[0]) for each in temperatures])
+    exact, more = (
+        np.stack([equiangular_overlap(DEPTHS, n, each)[:, None] for each in temperatures.tolist()])
+        for n in (count, count + 1)
+    )
     return {
         # Runge–Kutta of order four in steps of at most 3/16.
         "overlaps of orthonormal tokens": Identity(equal, exact, scale=1.0, error=1e-5, aside={"one token more": more}),

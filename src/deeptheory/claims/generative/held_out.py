@@ -40,7 +40,8 @@ def pool(draw, points, labels, *tests):
     "accuracies are nearer to the true ones.",
     needs="two Gaussian classes in 8 dimensions, 60 points; an affine generator a class whose first two moments are "
     "the sample's, where it is in equilibrium with quadratic discriminators; all fixed before looking",
-    scale="printed: conditional GANs and deep nets on images; here: affine generators and random features",
+    scale="printed: conditional GANs and deep nets on images; here: Gaussian classes, which the affine generators can "
+    "match, and random features",
     full=dict(trials=200),
     symbols={r"\text{synthetic data}": "labelled points drawn from the generator after it was fitted"},
     why="A generator that matches moments smooths the sample: it cannot copy the accidents of single points, which is "

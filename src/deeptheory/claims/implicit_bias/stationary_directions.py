@@ -27,8 +27,8 @@ def fourth_powers(weights):
 
 @claim(
     items={"L11.14": ("margin of two starts", "first-order points both")},
-    says=r"Two ReLU units on two unit points of one label, at an angle $90°<\varphi<120°$: if one unit sees both "
-    r"points the flow ends at the margin $\frac12\cos\frac\varphi2$, if each sees its own at $\frac14$, which is "
+    says=r"Two ReLU units on two unit points of one label, at an angle $90°<\varphi<120°$: if each sees both the "
+    r"flow ends at the margin $\frac12\cos\frac\varphi2$, if each sees its own at $\frac14$, which is "
     "smaller. Both ends satisfy the first-order conditions of the max-margin problem.",
     needs="gradient flow on the exponential loss; no output bias",
     symbols={r"\varphi": "the angle between the two points"},
@@ -55,15 +55,19 @@ def first_order_is_not_optimal(key, *, angle: Annotated[float, Interval(ge=92, l
         run = homogeneous_flow(margins, start, lengths, degree=2.0)
         found.append(run.margin)
         unravel = ravel_pytree(start)[1]
-        residuals.append(first_order_residual(margins, unravel(run.directions[-1]), degree=2.0).residual)
-    found, ends = np.array(found), np.array([np.cos(phi / 2) / 2, 0.25])
+        residuals.append(
+            [first_order_residual(margins, unravel(run.directions[at]), degree=2.0).residual for at in (-1, 0)]
+        )
+    (ended, begun), found, ends = np.transpose(residuals), np.array(found), np.array([np.cos(phi / 2) / 2, 0.25])
     aside = {"angle": np.array(angle), "margins": found[:, -1], "whole": np.array([np.cos(phi) / 2, 0.25])}
     return {
         "margin of two starts": Limit(
             np.exp(2 * lengths[1:]), np.max(np.abs(found[:, 1:] - ends[:, None]), axis=0), order=0.5,
             aside=aside | {"path": found, "lengths": lengths},
         ),
-        "first-order points both": Identity(np.array(residuals), 0.0, scale=1.0, error=1e-3),
+        "first-order points both": Identity(
+            ended, 0.0, scale=1.0, error=1e-3, aside={"at the start": begun}
+        ),
     }  # fmt: skip
 
 
@@ -73,13 +77,24 @@ def all_largest(evidence):
     return replace(evidence, y=np.max(np.abs(path - path[0, -1]), axis=0))
 
 
+@first_order_is_not_optimal.control("the cosine of the whole angle", of="margin of two starts")
+def whole_angle(evidence):
+    path = evidence.aside["path"][:, 1:]
+    return replace(evidence, y=np.max(np.abs(path - evidence.aside["whole"][:, None]), axis=0))
+
+
+@first_order_is_not_optimal.control("where the flow starts as well", of="first-order points both")
+def at_the_start(evidence):
+    return replace(evidence, left=evidence.aside["at the start"])
+
+
 @first_order_is_not_optimal.picture
 def two_margins(pieces):
     """Margins along the flow from two kinds of start, and the two values of the formula against the angle."""
     seen = pieces["margin of two starts"].aside
     angles, angle = np.linspace(90, 120, 50), float(seen["angle"])
     curve = np.cos(np.deg2rad(angles) / 2) / 2
-    names = "one unit sees both", "each unit sees its own"
+    names = "each unit sees both", "each unit sees its own"
     left = [Line(name, seen["lengths"], each) for name, each in zip(names, seen["path"], strict=True)]
     right = [
         Line(names[0], angles, curve),

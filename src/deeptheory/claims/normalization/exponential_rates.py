@@ -105,7 +105,7 @@ def with_momentum(start, rest, batches, rates, momentum, decay, before, before_r
     r"with $P_t=\prod_{s<t}(1-\eta_s\lambda_s)$. Momentum adds a second-order recursion, whose root takes the place "
     r"of the factor.",
     notice="Right, two curves of the loss that lie on each other, though one rate is constant and the other grows "
-    "hundreds of times. Without normalization the growing rate blows the network up.",
+    "hundreds of times. Without normalization they part within a few steps.",
     explore={"decay": (0.1, 0.5, 1.0)},
 )
 def weight_decay_is_an_exponential_rate(

@@ -26,7 +26,7 @@ PIECES = 10
 
 
 @claim(
-    items={"A7.6": ("law of the radius", "mean squared radius", "law of a coordinate")},
+    items={},
     says=r"A Gaussian direction times $rU^{1/d}$ is uniform in the ball: $P(\|\xi\|\le s)=(s/r)^d$, "
     r"$E\|\xi\|^2=r^2d/(d+2)$, and a coordinate has density proportional to $(r^2-x^2)^{(d-1)/2}$.",
     needs="U uniform on [0, 1], independent of the direction",

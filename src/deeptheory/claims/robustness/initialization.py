@@ -12,7 +12,6 @@ from scipy.stats import chi2
 
 from deeptheory.lab import Chance, Distribution, Identity, Inequality, Law, Limit, Rate, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Histogram, Level, Line, Row
-from deeptheory.networks.activations import ACTIVATIONS
 from deeptheory.robustness.sign_flips import (
     activation_moment,
     flip_length_cdf,
@@ -134,17 +133,19 @@ def outputs_and_distances(pieces):
 @claim(
     items={"L12.14": ("gradient across the input", "mean squared gradient", "chance of a smaller gradient")},
     says=r"The input gradient of a random two-layer network has $\mathbb E\|\nabla f\|^2=\frac{d-1}d\mathbb E\sigma'^2+"
-    r"\frac1d\mathbb E X^2\sigma'^2$, of order one in every dimension; across $x$ it is "
-    r"$(\frac1{kd}\sum_j\sigma'(w_j\cdot x)^2)^{1/2}$ times a normal vector of $d-1$ entries.",
-    needs="weights N(0, I/d), signs ±1, ‖x‖ = √d; tanh in the drawn pieces",
+    r"\frac1d\mathbb E X^2\sigma'^2$. Across $x$ it is $s/\sqrt d$ times a normal vector of $d-1$ entries, $s^2=\frac1k"
+    r"\sum_j\sigma'(w_j\cdot x)^2$; so it is longer than $(1-5\sqrt{\log(2/\gamma)/d})s$ with probability $1-\gamma$.",
+    needs="weights N(0, I/d), signs ±1, ‖x‖ = √d; 0 < γ < 2/e; tanh in the drawn pieces",
     full=dict(trials=80_000),
     symbols={
         r"\nabla f": "the gradient by the input",
         "d": "the dimension of the input",
         r"\sigma'": "the slope of the activation at a standard normal $X$",
         "x": "the input",
+        "s": "the root mean square of the slopes",
         "k": "the width",
         "w_j": "weights of a unit",
+        r"\gamma": "how likely a shorter gradient may be",
     },
     why="Split each $w_j$ into its part along $x$ and the rest. The rest is normal, in $d-1$ directions, and "
     r"independent of the slope $\sigma'(w_j\cdot x)$: given the slopes, a sum of normals is normal. Its squared length "
@@ -158,7 +159,7 @@ def random_network_gradients(key, *, trials: Trials = 16_000, dimension: Annotat
     width, x = 12, np.ones(dimension)
     weights, signs = random_two_layer(key, trials, width, dimension)
     gradient = two_layer_gradient((weights, signs), x)
-    slopes = ACTIVATIONS["tanh"][1](weights @ x)
+    slopes = 1 - np.tanh(weights @ x) ** 2
     across = gradient - np.mean(gradient, 1, keepdims=True) * x
     ratio = np.sum(across**2, 1) * width * dimension / np.sum(slopes**2, 1)
     d, gamma = (each.ravel() for each in np.meshgrid([60, 100, 400, 2000, 10**4], [0.5, 0.1, 1e-2, 1e-4, 1e-8]))

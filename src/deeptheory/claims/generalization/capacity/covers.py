@@ -31,11 +31,17 @@ def ball_grid(dimension, step):
     return points[np.linalg.norm(points, axis=1) <= 1 + 1e-12]
 
 
+def volumes(radius):
+    """Length, area and volume of the balls of this radius in one, two and three dimensions."""
+    return np.array([2 * radius, np.pi * radius**2, 4 / 3 * np.pi * radius**3])
+
+
 @claim(
     items={
         "A5.8": (
             "sizes of covers",
             "packings of the interval",
+            "ratio of the volumes",
             "least covers of the interval",
             "least covers below the bound",
         )
@@ -77,6 +83,11 @@ def covers_of_the_ball(*, dimensions: Annotated[tuple[int, ...], Interval(ge=1, 
         "packings of the interval": Identity(
             np.array(packings, float), np.array([cover_size(radius, 1) for radius in whole])
         ),
+        "ratio of the volumes": Identity(
+            np.array([[cover_size(radius, k) for radius in RADII] for k in (1, 2, 3)]),
+            np.array([volumes(1 + radius / 2) / volumes(radius / 2) for radius in RADII]).T,
+            aside={"larger": np.array([volumes(1 + radius / 2) / volumes(radius) for radius in RADII]).T},
+        ),
         # From left to right, each interval as far as it may be from the last.
         "least covers of the interval": Exact(
             np.array([interval_cover_size(radius) for radius in (1.0, *RADII, 0.15)]),
@@ -100,6 +111,11 @@ def printed_size(evidence):
 def packing_for_cover(evidence):
     least, sizes = evidence.links["volume"]
     return replace(evidence, links={"volume": (least * 2.0 ** evidence.aside["dimension"], sizes)})
+
+
+@covers_of_the_ball.control("small balls of radius ρ, not ρ/2", of="ratio of the volumes")
+def balls_twice_as_large(evidence):
+    return replace(evidence, right=evidence.aside["larger"])
 
 
 @covers_of_the_ball.control("the announced number of steps", of="packings of the interval")

@@ -30,8 +30,8 @@ from deeptheory.lab.pictures import Curves, Dots, Line
     r"$R-R_S\le2\sqrt{2(\log S(2n)+\log\frac2\delta)/n}$. In the VC dimension $V$ this is at most the same with "
     r"$V(\log\frac{2n}V+1)$, or $V(\log2n+1)$, for $\log S$; and $\sqrt{\frac8n(V\ln\frac{2en}V+\ln\frac4\delta)}$ "
     r"holds for all $n\ge V$.",
-    needs=r"independent samples; natural logarithms; half-planes through the origin by draws, thresholds by their "
-    r"exact law",
+    needs=r"independent samples; natural logarithms; $2n\ge V$ for $\log\frac{2n}V$; half-planes through the origin by "
+    r"draws, thresholds by their exact law",
     symbols={
         r"\delta": "the probability with which the bound may fail",
         r"S(n)": "the largest number of labelings of $n$ points by the class",
@@ -47,16 +47,17 @@ from deeptheory.lab.pictures import Curves, Dots, Line
     r"explicit form stays above. The form with $\log(n/V)$ is left with its confidence term, which falls like "
     r"$V^{-1/2}$, and comes below the gap sooner or later whatever its constant.",
 )
-def vc_bounds(key, *, trials: Trials = 1000, delta: Annotated[float, Interval(ge=0.01, le=0.3)] = 0.05):
+def vc_bounds(key, *, trials: Trials = 4000, delta: Annotated[float, Interval(ge=0.01, le=0.3)] = 0.05):
     from scipy.stats import ksone
 
     draw, n = generator(key), np.array([20, 100, 500, 2000])
     thresholds = growth_deviation(n, np.log(2 * n + 1), delta)
     # Labels 0, h_t(x) = 1{x ≤ t}: sup (R − R_S) is the one-sided Kolmogorov–Smirnov statistic.
     largest = np.array([ksone.isf(delta, k) for k in n])
-    # Half-planes turned by t·π from the one that labels: wrong where the angle of x, in units of π, lies below t.
-    angles, turns = draw.random((trials, 100)), np.arange(100) / 100
-    half_planes = np.max([turn - np.mean(angles < turn, axis=1) for turn in turns], axis=0)
+    # Half-planes turned by t·π from the one that labels are wrong where the angle of x, in units of π, lies below t;
+    # those turned by (1 + t)·π where it does not. So sup (R − R_S) is the two-sided statistic of the angles.
+    angles, place = np.sort(draw.random((trials, 100)), axis=1), np.arange(100) / 100
+    half_planes = np.maximum(angles - place, place + 0.01 - angles).max(1)
     smallest = next(k for k in range(2, 1000) if vc_dimension_deviation(k, 3, 0.05) < 1)
     h = np.array([1, 3, 10])[:, None]
     # As many points as the dimension: affine classifiers take any labels, so with random ones the gap is 1/2.
@@ -75,7 +76,12 @@ def vc_bounds(key, *, trials: Trials = 1000, delta: Annotated[float, Interval(ge
 
     return {
         "thresholds on the line": Inequality(largest, thresholds),
-        "half-planes": Chance(np.sum(half_planes > growth_deviation(100, np.log(4 * 100), delta)), trials, delta),
+        "half-planes": Chance(
+            np.sum(half_planes > growth_deviation(100, np.log(4 * 100), delta)),
+            trials,
+            delta,
+            aside={"largest gaps": half_planes},
+        ),
         # 2·S(2n)·exp(−nε²/8) = δ at this deviation.
         "bounds inverted": Identity(
             np.log(2) + np.log(2 * n + 1) - n * thresholds**2 / 8, np.full(4, np.log(delta)), error=1e-12, aside=aside
@@ -124,6 +130,12 @@ def no_capacity(evidence):
     # V·log(n/V) is 0 whatever C₁; a gap below √(C₂·log(1/δ)/V) stays bounded when multiplied by √V, whatever C₂.
     dimension = evidence.along["V"]
     return Bounded(dimension, np.sqrt(dimension) * evidence.quantity)
+
+
+@vc_bounds.control("Hoeffding's bound, for one half-plane chosen beforehand", of="half-planes")
+def chosen_beforehand(evidence):
+    bound = np.sqrt(np.log(1 / evidence.at_most) / (2 * 100))
+    return replace(evidence, failures=np.sum(evidence.aside["largest gaps"] > bound))
 
 
 @vc_bounds.control("the growth of one dichotomy, for thresholds that may be chosen", of="bounds inverted")

@@ -25,9 +25,9 @@ from deeptheory.lab.pictures import Curves, Dots, Line
         "L13.8": (
             "kernel and features agree",
             "the minimum is a minimum",
-            "norm by Fourier series",
+            "norm by Fourier transform",
             "norm by features",
-            "least value on a grid",
+            "least value at the stated weights",
             "Gaussian posterior mean",
             "each point left out",
             "no ridge in the limit",
@@ -108,17 +108,23 @@ def kernel_ridge(
     integral = np.trapezoid((gaussian[6:] @ weights) ** 2, places)
     # Towards the function through six points, at places between them.
     ridges, target = 10.0 ** -np.arange(4.0, 9.0), draw.standard_normal(6)
-    stated = np.linalg.solve(gram + 6 * penalty * np.eye(6), target)
-    integrals = np.trapezoid(gaussian[6:, :, None] * gaussian[6:, None], places, axis=0)
+    # Finitely many features, as the book asks: eight bumps. Both norms are quadratic forms in their coefficients.
+    bumps = np.asarray(
+        rbf_kernel(np.concatenate([line, places])[:, None], np.linspace(-2.8, 2.8, 8)[:, None], scale=0.5)
+    )
+    here, overlaps = bumps[:6], np.trapezoid(bumps[6:, :, None] * bumps[6:, None], places, axis=0)
+    finite = here @ here.T
+    stated = np.linalg.solve(finite + 6 * penalty * np.eye(6), target)
 
     def at_and_least(squares):
         """mean (y − Kw)² + λ wᵀSw at the stated weights and at its minimum, by stacked least squares; and where."""
-        rows = np.concatenate([gram / 6**0.5, penalty**0.5 * np.linalg.cholesky(squares).T])
+        rows = np.concatenate([finite / 6**0.5, penalty**0.5 * np.linalg.cholesky(squares).T])
         sought = np.append(target / 6**0.5, np.zeros(6))
         best = np.linalg.lstsq(rows, sought)[0]
         return [np.sum((rows @ each - sought) ** 2) for each in (stated, best)], best
 
-    (reached, minimum), (printed, least_weights) = at_and_least(gram)[0], at_and_least(integrals)
+    (reached, minimum), (printed, least_weights) = at_and_least(finite)[0], at_and_least(here @ overlaps @ here.T)
+    curves = bumps[6:] @ here.T @ np.stack([stated, least_weights], axis=1)
     through = between @ np.linalg.solve(gram, target)
     errors = [np.linalg.norm(np.asarray(ridge_regression(gram, target, between, ridge=r)) - through) for r in ridges]
     # Bias and variance at the other places, from kernel weights and from feature weights.
@@ -131,20 +137,20 @@ def kernel_ridge(
     return {
         "kernel and features agree": Identity(fitted, others @ theta, scale=np.max(np.abs(fitted)), **shared),
         "the minimum is a minimum": Identity(objective(dual + steps), objective(dual[None]) + rises, **shared),
-        "norm by Fourier series": Identity(
+        "norm by Fourier transform": Identity(
             np.array([rkhs_norm_square(gram, weights)]),
             np.array([by_fourier]),
             error=1e-9,
             along={"integral": np.array([integral])},
         ),
-        "least value on a grid": Identity(
+        "least value at the stated weights": Identity(
             reached,
             minimum,
-            condition=np.linalg.cond(gram),
+            condition=np.linalg.cond(finite),
             aside={
                 "printed": np.array(printed),
                 "points": np.stack([line, target]),
-                "curves": np.stack([places, gaussian[6:] @ stated, gaussian[6:] @ least_weights])[:, 1400:2601:10],
+                "curves": np.stack([places, *curves.T])[:, 1400:2601:10],
             },
         ),
         "norm by features": Identity(np.array([rkhs_norm_square(kernel, dual)]), np.array([theta @ theta]), **shared),
@@ -166,14 +172,14 @@ def kernel_ridge(
 
 
 @kernel_ridge.control(
-    "the objective with the printed ∫ f² dx is least there", erratum="L13.8a", of="least value on a grid"
+    "the objective with the printed ∫ f² dx is least there", erratum="L13.8a", of="least value at the stated weights"
 )
 def printed_objective(evidence):
     at, least = evidence.aside["printed"]
     return replace(evidence, left=at, right=least)
 
 
-@kernel_ridge.control("the inner product ∫ f g dx", of="norm by Fourier series")
+@kernel_ridge.control("the inner product ∫ f g dx", of="norm by Fourier transform")
 def integral_inner_product(evidence):
     return replace(evidence, left=evidence.along["integral"])
 
@@ -191,8 +197,8 @@ kernel_ridge.control(
 
 @kernel_ridge.picture
 def two_penalties(pieces):
-    """Six points on the line, kernel ridge regression, and the function that is least with ∫ f² for the norm."""
-    minimum = pieces["least value on a grid"]
+    """Six points, kernel ridge regression with eight bumps for features, and what is least with ∫ f² for the norm."""
+    minimum = pieces["least value at the stated weights"]
     at, stated, other = minimum.aside["curves"]
     return Curves(
         [

@@ -38,7 +38,7 @@ SAMPLES, COORDINATES, NOISE = 40, 200, 0.09
     r"the mean of $\|\hat\beta-\beta\|^2$ over the noise.",
     needs="noise of mean zero and covariance σ²I, independent of the design; isotropic test inputs",
     symbols={
-        r"\beta,\hat\beta": "the true coefficients, of length 1, and the shortest that fit the labels best",
+        r"\beta,\hat\beta": "the true coefficients and the shortest that fit the labels best",
         r"\Pi": "the projection on what the design does not see",
         r"X": "the design, one row a sample",
         r"\sigma^2": "the variance of the noise, which the slider moves",
@@ -55,10 +55,11 @@ SAMPLES, COORDINATES, NOISE = 40, 200, 0.09
 def conditional_risk(key, *, noise: Positive = 0.25, designs: Annotated[int, Interval(ge=1, le=1000)] = 8):
     draw = generator(key)
     observed, predicted, condition = np.empty((3, 4, designs)), np.empty((3, 4, designs)), np.empty((4, designs))
+    squares = draw.uniform(0.3, 3.0, (4, designs))  # r² = ‖β‖²
     for i, j in np.ndindex(4, designs):
         samples, features = SHAPES[i]
         beta = draw.standard_normal(features)
-        beta /= np.linalg.norm(beta)
+        beta *= squares[i, j] ** 0.5 / np.linalg.norm(beta)
         design = draw.standard_normal((samples, features))
         labels = design @ beta + noise**0.5 * unit_noise(samples)
         estimates = np.linalg.lstsq(design, labels.T)[0].T
@@ -70,7 +71,7 @@ def conditional_risk(key, *, noise: Positive = 0.25, designs: Annotated[int, Int
         predicted[:, i, j] = found.bias, found.variance, found.risk
         condition[i, j] = np.linalg.cond(design) ** 2
     along = {"design": np.asarray([f"{samples}×{features}" for samples, features in SHAPES])}
-    shared = dict(scale=observed[2], condition=condition, size=40.0, along=along)
+    shared = dict(scale=observed[2], condition=condition, size=40.0, along=along, aside={"squares": squares})
     names = ("bias", "variance", "risk")
     return {name: Identity(observed[part], predicted[part], **shared) for part, name in enumerate(names)}
 
@@ -78,7 +79,13 @@ def conditional_risk(key, *, noise: Positive = 0.25, designs: Annotated[int, Int
 @conditional_risk.control("the bias averaged over directions, r²(1 − n/p), for the one direction at hand", of="bias")
 def averaged_bias(evidence):
     mean = np.asarray([max(0.0, 1 - samples / features) for samples, features in SHAPES])
-    return replace(evidence, right=np.broadcast_to(mean[:, None], np.shape(evidence.left)))
+    return replace(evidence, right=mean[:, None] * evidence.aside["squares"])
+
+
+@conditional_risk.control("σ²/p for σ²/n", of="variance")
+def over_features(evidence):
+    ratio = np.asarray([samples / features for samples, features in SHAPES])
+    return replace(evidence, right=ratio[:, None] * evidence.right)
 
 
 @conditional_risk.picture
