@@ -407,9 +407,9 @@ def overlaps_at_the_end(link, sizes, lengths, offsets):
             "exponent 3, too short steps",
         ),
     },
-    says=r"With $N^{1+a}$ samples and steps $N^{-b}$ the mean overlap at the end has the corners of the theorems: for "
-    r"information exponent 1 it comes to one for $0<b<a$ and to zero for $b>a$, for exponent 3 to zero for all $a<1$ "
-    r"with $b\ge a/2$ and, beyond, for $b>a-\frac12$; to one for $a/2<b<a-\frac12$.",
+    says=r"With $N^{1+a}$ samples and steps $N^{-b}$ the mean overlap at the end comes, for information exponent 1, to "
+    r"one if $0<b<a$ and to zero if $b>a$; for exponent 3 to one if $a/2<b<a-\frac12$, and to zero for $a<1$ if "
+    r"$b\ge a/2$ and beyond if $b>a-\frac12$.",
     needs="spherical online gradient descent from the upper half sphere; of each region at least four points (a, b) "
     "are drawn, some way from its border, and followed to large dimensions",
     symbols={

@@ -155,8 +155,8 @@ def half_circles(pieces):
 @claim(
     items={},
     says=r"The eigenvalues of a square matrix with independent complex entries of mean square $1/n$ fill the unit disc "
-    r"evenly: the share of modulus up to $r$ is $r^2$. For Gaussian entries the set of all $n|\lambda|^2$ is, at every "
-    r"$n$, one of independent Gamma variables of shapes $1$ to $n$, and the mean of $\lambda^2$ is zero.",
+    r"evenly: the share within $r$ is $r^2$. If they are Gaussian, all $n|\lambda|^2$ are, as a set, independent "
+    r"Gamma variables of shapes 1 to $n$, and $\lambda^2$ has mean zero.",
     needs="independent entries with independent real and imaginary parts of mean zero and equal variance",
     symbols={
         r"n": "the size of the matrix",
