@@ -137,6 +137,7 @@ def test_numbers_of_every_kind():
         assert law(0.5) == law(one)[0]
         assert law(1) == law(np.asarray([1]))[0] == law(one)[1]
     assert semicircle.circular_radius_cdf(-0.5) == 0
+    assert semicircle.circular_radius_cdf(1.05) == 1
     assert semicircle.semicircle_stieltjes([1j, 2])[1] == semicircle.semicircle_stieltjes(2)
     assert stieltjes_transform([1, 2], 1j) == stieltjes_transform(np.asarray([1.0, 2.0]), np.asarray(1j))
     assert marchenko_pastur_stieltjes([-1], 0.5)[0] == marchenko_pastur_stieltjes(-1.0, 0.5)
