@@ -38,6 +38,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 SIGNED = """
 semicircle.circular_radius_cdf, radius
+semicircle.ginibre_largest_cdf, radius
+semicircle.ginibre_radius_cdf, radius
 """
 
 FOUND = """

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import mpmath
 import numpy as np
@@ -45,6 +46,20 @@ def test_drawn_symmetric_and_square_matrices(key):
     # The first two exact moments: (n + 1)/(2n) and (n + 1)(n + 2)/(3n²).
     assert semicircle.ginibre_radial_moment(1, 7) == pytest.approx(8 / 14)
     assert semicircle.ginibre_radial_moment(2, 7) == pytest.approx(8 * 9 / (3 * 49))
+
+
+def test_moduli_of_two_eigenvalues_by_their_joint_density():
+    # The density of λ₁, λ₂ is |λ₁ − λ₂|² exp(−2|λ₁|² − 2|λ₂|²) but for a constant; over the angles |λ₁ − λ₂|² averages
+    # to |λ₁|² + |λ₂|², so that of s = 2|λ₁|² and t = 2|λ₂|² is (s + t) exp(−s − t)/2.
+    density = lambda s, t: (s + t) * math.exp(-s - t) / 2  # noqa: E731
+    for radius in (0.2, 0.7, 1.3):
+        edge = 2 * radius**2
+        both = scipy.integrate.dblquad(density, 0, edge, 0, edge)[0]
+        one = scipy.integrate.dblquad(density, 0, edge, 0, 60)[0]
+        assert semicircle.ginibre_largest_cdf(radius, 2) == pytest.approx(both, rel=1e-9)
+        assert semicircle.ginibre_radius_cdf(radius, 2) == pytest.approx(one, rel=1e-9)
+    assert semicircle.ginibre_radius_cdf(-0.5, 3) == semicircle.ginibre_largest_cdf(0.0, 3) == 0
+    assert semicircle.ginibre_radius_cdf([0.3, 0.6], 400) == pytest.approx(semicircle.circular_radius_cdf([0.3, 0.6]))
 
 
 @pytest.mark.parametrize("ratio", (0.1, 0.6, 1.0, 2.0))
@@ -116,11 +131,13 @@ def test_effective_ridge_is_the_reciprocal_companion(ratio):
 
 def test_numbers_of_every_kind():
     one = np.asarray([0.5, 1.0])
-    for law in (semicircle.semicircle_pdf, semicircle.semicircle_cdf, semicircle.circular_radius_cdf):
+    within = [partial(law, size=3) for law in (semicircle.ginibre_radius_cdf, semicircle.ginibre_largest_cdf)]
+    for law in (semicircle.semicircle_pdf, semicircle.semicircle_cdf, semicircle.circular_radius_cdf, *within):
         np.testing.assert_array_equal(law([0.5, 1]), law(one))
         assert law(0.5) == law(one)[0]
         assert law(1) == law(np.asarray([1]))[0] == law(one)[1]
     assert semicircle.circular_radius_cdf(-0.5) == 0
+    assert semicircle.circular_radius_cdf(1.05) == 1
     assert semicircle.semicircle_stieltjes([1j, 2])[1] == semicircle.semicircle_stieltjes(2)
     assert stieltjes_transform([1, 2], 1j) == stieltjes_transform(np.asarray([1.0, 2.0]), np.asarray(1j))
     assert marchenko_pastur_stieltjes([-1], 0.5)[0] == marchenko_pastur_stieltjes(-1.0, 0.5)

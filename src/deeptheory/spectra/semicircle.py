@@ -13,12 +13,15 @@ from jaxtyping import Float, Num
 
 from deeptheory.foundations.arrays import AnyArray, AnyKey, RealScalar
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import affordable
 from deeptheory.spectra.arguments import Numbers, complexes, floating
 from deeptheory.spectra.entries import draw_entries
 
 __all__ = [
     "circular_radius_cdf",
+    "ginibre_largest_cdf",
     "ginibre_radial_moment",
+    "ginibre_radius_cdf",
     "semicircle_cdf",
     "semicircle_moment",
     "semicircle_pdf",
@@ -104,6 +107,30 @@ def ginibre_radial_moment(order: int, size: int) -> float:
     if order < 0 or size < 1:
         raise ValueError(f"order must be 0 or more and size positive, not {order} and {size}")
     return float(scipy.special.poch(np.arange(1, size + 1), order).mean() / size**order)
+
+
+def _shares(radius: Numbers, size: int) -> np.ndarray:
+    """P(Γ_j ≤ nr²) for the shapes j = 1 … n, on the last axis; zero for negative r."""
+    radius = np.maximum(np.asarray(floating(radius)), 0.0)
+    affordable(radius=(*radius.shape, size))
+    return scipy.special.gammainc(np.arange(1, size + 1), size * radius[..., None] ** 2)
+
+
+def ginibre_radius_cdf(radius: Numbers, size: int) -> Float[np.ndarray, "*shape"] | np.floating:
+    """Return the exact mean share of eigenvalues of modulus at most r: the mean over j ≤ n of P(Γ_j ≤ nr²).
+
+    For complex Gaussian entries of mean square 1/n; tends to r² on [0, 1]. `size` is n, Γ_j a Gamma variable of shape
+    j. Reference: Kostlan 1992.
+    """
+    return _shares(radius, size).mean(-1)
+
+
+def ginibre_largest_cdf(radius: Numbers, size: int) -> Float[np.ndarray, "*shape"] | np.floating:
+    """Return the probability that no eigenvalue has a modulus above r: the product over j ≤ n of P(Γ_j ≤ nr²).
+
+    For complex Gaussian entries of mean square 1/n, arguments as of `ginibre_radius_cdf`. Reference: Kostlan 1992.
+    """
+    return _shares(radius, size).prod(-1)
 
 
 doors(__name__, order="[0, 1000]", size="[1, 1e4]", trials="[1, 1e6]", infinite=("x", "radius"))

@@ -17,10 +17,10 @@ from deeptheory.diffusions.weak_order import (
     two_point_noise,
 )
 from deeptheory.foundations.randomness import generator
-from deeptheory.lab import Identity, Rate, Trials, claim
+from deeptheory.lab import Identity, Limit, Rate, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, seen
 
-START = 0.8
+STARTS = np.array([0.8, 0.3, -0.7, 1.5])
 
 
 @claim(
@@ -31,6 +31,7 @@ START = 0.8
             "second moments of a step",
             "third moments of a step",
             "moments of a step by hand",
+            "gaps between moments by hand",
         ),
     },
     says=r"Iterating up to step $j$ and diffusing on to step $k$ gives hybrids whose neighbours differ by "
@@ -45,7 +46,8 @@ START = 0.8
     why="Write the difference of the two ends as a sum over hybrids, each with one more step of the iteration: all "
     "terms but the first and last cancel. A term is one step of either kind, seen through the smooth function into "
     "which diffusion turns the test function; by Taylor it is the difference of the moments of the two steps. Those of "
-    "order up to two agree but for what the drift does within the step.",
+    "order up to two agree but for what drift and noise do within the step, half of what the generator makes of them, "
+    r"times $\eta^2$.",
     notice="Each dot is a hybrid; from the diffusion, the first, to the iteration, the last, no single change is "
     "large, and early and late ones even have opposite signs. Halving the step quarters each of them and doubles "
     "their number.",
@@ -59,21 +61,26 @@ def hybrids_lead_from_diffusion_to_iteration(
     etas = 0.02 / 2.0 ** np.arange(halvings)
     base = linear_oracle(1.0, two_point_noise(0.0), additive=0.6, multiplicative=0.5)
     terms, totals, sums, moves = [], [], [], []
+    settings = dict[str, Any](degree=power, start=STARTS[0])
     for eta in etas:
-        oracle, settings = base.amplified(noise / np.sqrt(eta)), dict[str, Any](degree=power, start=START)
+        oracle = base.amplified(noise / np.sqrt(eta))
         hybrids = hybrid_moments(oracle, eta, round(1 / eta), **settings)[:, power]
         ends = [f(oracle, eta, round(1 / eta), **settings)[-1, power] for f in (sgd_moments, diffusion_moments)]
         terms.append(np.abs(np.diff(hybrids)).max())
         sums.append(np.diff(hybrids).sum())
         totals.append(ends[0] - ends[1])
-        one = [f(oracle, eta, 1, **settings)[-1] for f in (sgd_moments, diffusion_moments)]
-        # Central moments of the step x₁ − x, from raw ones.
-        moves.append([_moved(each, START) for each in one])
-    first = hybrid_moments(base.amplified(noise / np.sqrt(etas[0])), etas[0], 50, degree=power, start=START)[:, power]
-    moves = np.array(moves)  # step size, process, moment
-    gaps = np.abs(moves[:, 0] - moves[:, 1])
-    drift, spread = -START, (noise * (0.6 + 0.5 * START)) ** 2
-    exact = np.stack([etas * drift, etas**2 * drift**2 + etas * spread], 1)
+        # Central moments of the step x₁ − x, from raw ones: starts × process × moment.
+        ones = [[f(oracle, eta, 1, degree=3, start=x)[-1] for f in (sgd_moments, diffusion_moments)] for x in STARTS]
+        moves.append([[_moved(each, x) for each in one] for one, x in zip(ones, STARTS, strict=True)])
+    first = hybrid_moments(base.amplified(noise / np.sqrt(etas[0])), etas[0], 50, **settings)[:, power]
+    moves, x = np.array(moves), STARTS
+    gaps = np.abs(moves[:, 0, 0] - moves[:, 0, 1])
+    # By hand, at every start: drift b = −x and v = σ²(0.6 + x/2)² with two derivatives.
+    v, slope, bend = (noise * (0.6 + 0.5 * x)) ** 2, noise**2 * (0.6 + 0.5 * x), noise**2 / 2
+    exact = np.stack([-etas[:, None] * x, etas[:, None] ** 2 * x**2 + etas[:, None] * v], -1)
+    stated = np.stack([x / 2, -x * slope / 2 - v + v * bend / 4, 1.5 * v * slope], -1)
+    apart = (moves[:, :, 1] - moves[:, :, 0]) / etas[:, None, None] ** 2
+    steady, iterated = np.stack([x / 2, -v, 0 * v], -1), np.stack([0 * x, x**2, -3 * x * v], -1)
     bound = np.abs(np.diff(first)).sum()
     return {
         "differences of hybrids add up": Identity(
@@ -81,11 +88,26 @@ def hybrids_lead_from_diffusion_to_iteration(
         ),
         "difference of neighbouring hybrids": Rate(etas, np.array(terms), exponent=2.0, rivals=(1.0, 1.5, 3.0)),
         "weak error of the whole": Rate(etas, np.abs(totals), exponent=1.0, rivals=(0.5, 2.0), aside={"bound": bound}),
-        "first moments of a step": Rate(etas, gaps[:, 0], exponent=2.0, rivals=(1.0,)),
-        "second moments of a step": Rate(etas, gaps[:, 1], exponent=2.0, rivals=(1.0,)),
-        "third moments of a step": Rate(etas, gaps[:, 2], exponent=2.0, rivals=(1.0, 1.5)),
+        "first moments of a step": Rate(
+            etas,
+            gaps[:, 0],
+            exponent=2.0,
+            rivals=(1.0, 3.0),
+            aside={"read otherwise": np.abs(moves[:, 0, 1, 0] + etas * slope[0] / 4 - moves[:, 0, 0, 0])},
+        ),
+        "second moments of a step": Rate(etas, gaps[:, 1], exponent=2.0, rivals=(1.0, 3.0)),
+        "third moments of a step": Rate(etas, gaps[:, 2], exponent=2.0, rivals=(1.0, 1.5, 3.0)),
         "moments of a step by hand": Identity(
-            moves[:, 0, :2], exact, scale=1.0, aside={"no gradient": exact - [0.0, 1.0] * exact[:, :1] ** 2}
+            moves[:, :, 0, :2], exact, scale=1.0, aside={"no gradient": exact - [0.0, 1.0] * exact[..., :1] ** 2}
+        ),
+        "gaps between moments by hand": Limit(
+            1 / etas,
+            np.abs(apart - stated).max((1, 2)),
+            order=1.0,
+            aside={
+                "steady": np.abs(apart - steady).max((1, 2)),
+                "whole": np.abs(apart - 2 * stated - iterated).max((1, 2)),
+            },
         ),
     }
 
@@ -99,6 +121,27 @@ def _moved(moments, start):
 @hybrids_lead_from_diffusion_to_iteration.control("no gradient in the second moment", of="moments of a step by hand")
 def no_gradient(evidence):
     return replace(evidence, right=evidence.aside["no gradient"])
+
+
+@hybrids_lead_from_diffusion_to_iteration.control(
+    "the equation read as Stratonovich's, a quarter of (σ²)′ more drift", of="first moments of a step"
+)
+def stratonovich(evidence):
+    return replace(evidence, y=evidence.aside["read otherwise"])
+
+
+@hybrids_lead_from_diffusion_to_iteration.control(
+    "gaps as if noise did not change within the step", of="gaps between moments by hand"
+)
+def steady_noise(evidence):
+    return replace(evidence, y=evidence.aside["steady"])
+
+
+@hybrids_lead_from_diffusion_to_iteration.control(
+    "the generator's square without its half", of="gaps between moments by hand"
+)
+def without_half(evidence):
+    return replace(evidence, y=evidence.aside["whole"])
 
 
 @hybrids_lead_from_diffusion_to_iteration.picture
@@ -179,7 +222,7 @@ def ito_lemma(key, *, trials: Trials = 400):
     finest, levels = 1024, 2 ** np.arange(4, 9)
     increments = random.standard_normal((trials, finest, w)) / np.sqrt(finest)
     spread = np.array([0.5, -0.8, 0.3])
-    gaps, lost = [], []
+    gaps, lost, doubled = [], [], []
     for n in levels:
         steps = increments.reshape(trials, n, finest // n, w).sum(2)
         y, total, without = np.full(trials, 0.4), np.zeros(trials), np.zeros(trials)
@@ -192,11 +235,16 @@ def ito_lemma(key, *, trials: Trials = 400):
             y = y - np.sin(y) / n + kick
         gaps.append(np.abs(np.cos(y) - np.cos(0.4) - total))
         lost.append(np.abs(np.cos(y) - np.cos(0.4) - without))
+        doubled.append(np.abs(np.cos(y) - np.cos(0.4) - 2 * total + without))
     return {
         "rate of change": Identity(change(x, root, bend), exact, scale=10.0, aside={"transposed": transposed}),
         "Brownian motion alone": Identity(value, half_traces, scale=10.0, condition=100.0, aside={"transposed": wrong}),
         "error along one path": Rate(
-            levels, np.array(gaps), exponent=-0.5, rivals=(0.0, -1.0), aside={"without": np.array(lost)}
+            levels,
+            np.array(gaps),
+            exponent=-0.5,
+            rivals=(0.0, -1.0),
+            aside={"without": np.array(lost), "doubled": np.array(doubled)},
         ),
     }
 
@@ -214,6 +262,11 @@ def transposed_generator(evidence):
 @ito_lemma.control("the ordinary chain rule", of="error along one path")
 def ordinary_chain_rule(evidence):
     return replace(evidence, y=evidence.aside["without"])
+
+
+@ito_lemma.control("tr(∇²h SSᵀ) without its half", of="error along one path")
+def whole_correction(evidence):
+    return replace(evidence, y=evidence.aside["doubled"])
 
 
 @ito_lemma.picture

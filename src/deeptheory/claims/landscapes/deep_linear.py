@@ -271,15 +271,15 @@ def waiting_times(pieces):
 
 
 @jax.jit
-def crossings(loss, saddle, direction, draws, sizes, step, edge):
-    """The time, between steps, at which noisy descent from a saddle is further than `edge` along a direction."""
+def crossings(loss, saddle, direction, draws, sizes, step, edge, start):
+    """The time, between steps, at which noisy descent is further from a saddle than `edge` along a direction."""
 
     def one(size, draws):
         def body(w, draw):
             moved = w - step * jax.grad(loss)(w) + size * draw
             return moved, jnp.abs((moved - saddle) @ direction)
 
-        far = jax.lax.scan(body, saddle, draws)[1]
+        far = jax.lax.scan(body, start, draws)[1]
         first = jnp.argmax(far > edge)
         before = jnp.log(far[first - 1])
         return first + (jnp.log(edge) - before) / (jnp.log(far[first]) - before), jnp.any(far > edge), far
@@ -288,7 +288,14 @@ def crossings(loss, saddle, direction, draws, sizes, step, edge):
 
 
 @claim(
-    items={"L6.11": ("descent without noise stays", "descent with noise leaves", "steps for a tenfold smaller noise")},
+    items={
+        "L6.11": (
+            "descent without noise stays",
+            "descent with noise leaves",
+            "steps for a tenfold smaller noise",
+            "steps until it has left",
+        )
+    },
     says=r"Gradient descent that starts at a saddle of a two-matrix network stays; with noise of size $\sigma$ at each "
     r"step it leaves, and a tenfold smaller noise costs it $\ln10/\ln(1+\eta|\lambda_{\min}|)$ more steps, no more.",
     needs="a strict saddle with one way down; small noise",
@@ -299,11 +306,13 @@ def crossings(loss, saddle, direction, draws, sizes, step, edge):
     },
     why=r"Along the way down each step multiplies the distance from the saddle by $1+\eta|\lambda_{\min}|$, the noise "
     "gives it something to multiply. A tenth of the noise is a tenth of the distance at all times until the loss "
-    "bends, so the run is the same, later by the number of steps in which the factor makes ten.",
+    "bends, so the run is the same, later by the number of steps in which the factor makes ten. The noises of all "
+    r"steps add up, each with its power of the factor, to a Gaussian whose variance is a geometric sum, and the mean "
+    "logarithm of its size is known.",
     notice="On a logarithmic axis all runs rise along parallel lines, one for each size of the noise, at equal "
     "distances. Without noise there is no line: the run stands still.",
 )
-def noise_leaves_saddles(key, *, trials: Trials = 32, growth: Annotated[float, Interval(ge=0.05, le=0.3)] = 0.1):
+def noise_leaves_saddles(key, *, trials: Trials = 2048, growth: Annotated[float, Interval(ge=0.05, le=0.3)] = 0.1):
     random = generator(key)
     x, y = problem(random, 3, 3, 20)
     loss = LinearNetworkLoss(jnp.asarray(x), jnp.asarray(y), (3, 1, 3))
@@ -313,37 +322,59 @@ def noise_leaves_saddles(key, *, trials: Trials = 32, growth: Annotated[float, I
     values, vectors = np.linalg.eigh(np.asarray(hessian_of(loss, saddle)))
     step, rate = growth / abs(values[0]), np.log1p(growth)
     sizes, edge = np.array([1e-5, 1e-6, 1e-7]), 1e-3
-    steps = int(np.ceil((np.log(edge / sizes[-1]) + 8) / rate))
+    # So many that all of two thousand runs leave, but for one time in a million: P(|Z| < e^−x) is below e^−x.
+    steps = int(np.ceil((np.log(edge / sizes[-1]) + 22) / rate))
     draws = jnp.asarray(random.standard_normal((trials, steps, len(saddle))))
-    times, left, far = crossings(loss, saddle, jnp.asarray(vectors[:, 0]), draws, jnp.asarray(sizes), step, edge)
-    still = crossings(loss, saddle, jnp.asarray(vectors[:, 0]), draws[:1], jnp.zeros(1), step, edge)[2]
+    down = jnp.asarray(vectors[:, 0])
+    times, left, far = crossings(loss, saddle, down, draws, jnp.asarray(sizes), step, edge, saddle)
+    still, beside = (
+        crossings(loss, saddle, down, draws[:1], jnp.zeros(1), step, edge, saddle + apart * down)[2]
+        for apart in (0.0, 1e-9)
+    )
+    # The mean of ln|Z|, Z standard normal, is −(γ + ln 2)/2.
+    calm, apart = round(np.log(14_000) / rate), np.log(edge / sizes) + (np.euler_gamma + np.log(2)) / 2
     return {
-        # Rounding is noise too, and grows by the same factor: a hundred steps make it 14 000 times larger.
-        "descent without noise stays": Identity(still[..., :100], 0.0, scale=1.0, condition=1e5),
+        # Rounding is noise too, and grows by the same factor: here until it is 14 000 times larger.
+        "descent without noise stays": Identity(
+            still[..., :calm], 0.0, scale=1.0, condition=1e5, aside={"beside": beside[..., :calm]}
+        ),
         "descent with noise leaves": Exact(np.asarray(left), np.full((3, trials), True)),
         "steps for a tenfold smaller noise": Law(
             np.log(10) / rate,
             np.diff(np.asarray(times), axis=0),
             exact=True,
             along={"noise": sizes[1:]},
-            aside={"far": np.asarray(far)[:, :6], "growth": growth},
+            resolution=0.01,
+            aside={"far": np.asarray(far)[:, :6, : -round(14 / rate)], "growth": growth},
+        ),
+        "steps until it has left": Law(
+            (apart + np.log((1 + growth) ** 2 - 1) / 2) / rate,
+            np.asarray(times),
+            exact=True,
+            along={"noise": sizes},
+            aside={"first step alone": 1 + apart / rate},
         ),
     }
 
 
-@noise_leaves_saddles.control("the noise pushes even where there is none", of="descent without noise stays")
-def pushed(evidence):
-    return replace(evidence, right=evidence.left + 1e-3)
+@noise_leaves_saddles.control("a start 10⁻⁹ beside the saddle stays too", of="descent without noise stays")
+def start_beside(evidence):
+    return replace(evidence, left=evidence.aside["beside"])
 
 
-@noise_leaves_saddles.control("ln 2 more steps a tenth, not ln 10", of="steps for a tenfold smaller noise")
-def natural(evidence):
-    return replace(evidence, predicted=evidence.predicted * np.log(2) / np.log(10))
+@noise_leaves_saddles.control("ln 10/η|λ|, as in continuous time", of="steps for a tenfold smaller noise")
+def continuous_time(evidence):
+    return replace(evidence, predicted=np.log(10) / evidence.aside["growth"])
 
 
 @noise_leaves_saddles.control("ln 10/(2η|λ|), the rate of the loss", of="steps for a tenfold smaller noise")
 def rate_of_the_loss(evidence):
     return replace(evidence, predicted=np.log(10) / (2 * evidence.aside["growth"]))
+
+
+@noise_leaves_saddles.control("the noise of the first step alone", of="steps until it has left")
+def first_step_alone(evidence):
+    return replace(evidence, predicted=np.asarray(evidence.aside["first step alone"]))
 
 
 @noise_leaves_saddles.picture

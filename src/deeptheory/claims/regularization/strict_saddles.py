@@ -53,17 +53,50 @@ class Listed(NamedTuple):
 
     point: DropoutPoint
     matrix: np.ndarray
+    basis: np.ndarray
     spectrum: np.ndarray
     strength: float
     factor: float
     rank: int
 
     @property
+    def width(self):
+        return self.point.weights.shape[1]
+
+    @property
     def kept(self):
         """How many of the first eigenvectors it keeps if it keeps these and no others, and has room for more."""
         chosen = self.point.groups[0][1]
-        first = self.point.equalized and chosen == tuple(range(len(chosen))) and len(chosen) < len(self.spectrum)
+        first = self.point.equalized and chosen == tuple(range(len(chosen))) and len(chosen) < self.width
         return len(chosen) if first else None
+
+    @property
+    def fresh(self):
+        """The next eigenvector along a direction among hidden units that the weights do not use."""
+        unused = np.linalg.svd(self.point.weights)[2][self.kept]
+        return np.outer(self.basis[:, self.kept], unused).ravel()
+
+
+def all_points(draw, rows, width, matrices, factors):
+    """The targets drawn, and the critical points of each at all strengths."""
+    spectra = np.cumsum(draw.uniform(0.2, 1.0, (matrices, rows)), axis=1)[:, ::-1]
+    # Half of the targets of the widest networks have rank two. At 1 to 1.5 times the threshold theirs are always
+    # points that keep one eigenvector where the new direction leads down, and raising all singular values does not.
+    low = (np.arange(matrices) % 2 == 0) & (width == 3)
+    spectra = np.where(low[:, None], np.maximum(spectra - spectra[:, 2:3], 0.0), spectra)
+    targets, bases = rotated(draw, spectra)
+    listed: list[Listed] = []
+    for (matrix, basis, spectrum), factor in product(zip(targets, bases, spectra, strict=True), factors):
+        strength = factor * float(threshold_strength(spectrum))
+        points = dropout_critical_points(matrix, width, strength)
+        rank = next(len(each.groups[0][1]) for each in points if each.optimal)
+        listed += [Listed(each, matrix, basis, spectrum, strength, factor, rank) for each in points]
+    return targets, listed
+
+
+def stacked(listed, *names):
+    """The fields of these names as arrays, a point a row."""
+    return [np.asarray([getattr(each, name) for each in listed]) for name in names]
 
 
 @claim(
@@ -76,7 +109,8 @@ class Listed(NamedTuple):
     says=r"For every $\lambda>0$, also above $r\lambda_r/(\sum_{i\le r}\lambda_i-r\lambda_r)$, each critical point of "
     r"the dropout autoencoder but the optimum is a strict saddle. Where it keeps the first $r'<\rho$ eigenvectors "
     r"$w_{r'+1}v^\top$ leads down: $-4\lambda_{r'+1}+4\lambda\sum_{i\le r'}\lambda_i/(d_1+\lambda r')<0$.",
-    needs=r"$M$ symmetric with distinct eigenvalues; $v$ a unit vector orthogonal to the rows of the weights",
+    needs=r"$M$ symmetric with distinct eigenvalues; $v$ a unit vector orthogonal to the rows of the weights; two or "
+    "three hidden units, three or four rows",
     symbols={
         r"\lambda": "the strength of dropout",
         r"\lambda_i, w_i": "the eigenvalues and eigenvectors of $M$",
@@ -102,69 +136,73 @@ def every_saddle_is_strict(
     factors: Annotated[tuple[float, ...], Interval(ge=0.01, le=100.0)] = (0.5, 1.2, 3.0, 20.0),
 ):
     draw = generator(key)
-    spectra = np.cumsum(draw.uniform(0.2, 1.0, (matrices, 3)), axis=1)[:, ::-1]
-    # Half of the targets have rank two, below the width of three. At 1 to 1.5 times the threshold theirs are always
-    # points that keep one eigenvector where the new direction leads down, and raising all singular values does not.
-    spectra = np.where(np.arange(matrices)[:, None] % 2 == 0, spectra, spectra - spectra[:, -1:])
-    targets, bases = rotated(draw, spectra)
+    found: dict[str, list] = {name: [] for name in ("index", "least", "lost", "goal", "along", "bare", "said")}
     listed: list[Listed] = []
-    directions = []
-    for (matrix, basis, spectrum), factor in product(zip(targets, bases, spectra, strict=True), factors):
-        strength = factor * float(threshold_strength(spectrum))
-        points = dropout_critical_points(matrix, 3, strength)
-        rank = next(len(each.groups[0][1]) for each in points if each.optimal)
-        listed += [Listed(each, matrix, spectrum, strength, factor, rank) for each in points]
-        for place in range(len(listed) - len(points), len(listed)):
-            if (kept := listed[place].kept) is not None:
-                unused = np.linalg.svd(listed[place].point.weights)[2][kept]
-                directions.append((place, np.outer(basis[:, kept], unused).ravel()))
-    weights, owners, powers, times = (
-        np.asarray([read(each) for each in listed])
-        for read in (lambda e: e.point.weights, lambda e: e.matrix, lambda e: e.strength, lambda e: e.factor)
+    for rows, width in ((3, 3), (4, 2), (4, 3)):
+        targets, points = all_points(draw, rows, width, matrices, factors)
+        matrix, strength = stacked(points, "matrix", "strength")
+        weights = np.asarray([each.point.weights for each in points])
+        bends = np.asarray(hessians(weights, matrix, strength))
+        curved = np.linalg.eigvalsh(bends)
+        found["index"].append(inertia(curved)[:, 0])
+        found["least"].append(curved[:, 0])
+        at = np.asarray([each.point.optimal for each in points])
+        found["lost"].append(np.asarray(losses(weights[at], matrix[at], strength[at])))
+        found["goal"].append([least_values(matrix[at], np.full(at.sum(), k), strength[at]) for k in (width, width - 1)])
+        found["along"] += [
+            each.fresh @ bend @ each.fresh for each, bend in zip(points, bends, strict=True) if each.kept is not None
+        ]
+        plain = [(target, each) for target in targets for each in factorization_critical_points(target, rank=width)]
+        seen = hessians(
+            np.asarray([each.factor for _, each in plain]),
+            np.asarray([target for target, _ in plain]),
+            np.zeros(len(plain)),
+        )
+        said = 4 * np.asarray([each.spectrum for _, each in plain])
+        # Zeros in front of both make the spectra of all shapes equally long.
+        for name, spectra in (("bare", np.linalg.eigvalsh(np.asarray(seen))), ("said", said)):
+            found[name].append(np.pad(spectra, ((0, 0), (12 - rows * width, 0))))
+        listed += points
+    index, least, lost, bare, said = (
+        np.concatenate(found[name]) for name in ("index", "least", "lost", "bare", "said")
     )
+    goal, narrower = np.concatenate(found["goal"], axis=1)
+    along, times = np.asarray(found["along"]), stacked(listed, "factor")[0]
     optimal = np.asarray([each.point.optimal for each in listed])
     promised = np.asarray([way_down(each.point, each.spectrum, each.strength, each.rank) for each in listed])
-    bends = np.asarray(hessians(weights, owners, powers))
-    curved = np.linalg.eigvalsh(bends)
-    first = [listed[place] for place, _ in directions]
-    along = np.asarray([direction @ bends[place] @ direction for place, direction in directions])
-    raised = np.asarray([lifted_curvature(each.spectrum, each.kept, 3, each.strength) for each in first])
-    plain = [factorization_critical_points(matrix, rank=3) for matrix in targets[::2]]
-    unpenalized = hessians(
-        np.asarray([each.factor for one in plain for each in one]),
-        np.repeat(targets[::2], [len(one) for one in plain], axis=0),
-        np.zeros(sum(map(len, plain))),
-    )
+    first = [each for each in listed if each.kept is not None]
+    terms = [(each.spectrum, each.kept, each.width, each.strength) for each in first]
+    raised = np.asarray([lifted_curvature(*each) for each in terms])
     return {
-        "points without a way down": Exact(inertia(curved)[:, 0] == 0, optimal, aside={"factors": times}),
+        "points without a way down": Exact(index == 0, optimal, aside={"factors": times}),
         "number of ways down": Exact(
-            inertia(curved)[:, 0], np.asarray([each.point.index for each in listed]), aside={"optimal": optimal}
+            index, np.asarray([each.point.index for each in listed]), aside={"optimal": optimal}
         ),
         "steepest way down": Inequality(
-            curved[~optimal, 0], promised[~optimal], error=1e-9, aside={"factors": times[~optimal]}
+            least[~optimal], promised[~optimal], error=1e-9, aside={"factors": times[~optimal]}
         ),
-        "least value": Identity(
-            np.asarray(losses(weights, owners, powers))[optimal],
-            np.asarray(least_values(owners[optimal], np.full(optimal.sum(), 3), powers[optimal])),
-            condition=10.0,
-            aside={"targets": owners[optimal], "strengths": powers[optimal]},
-        ),
+        "least value": Identity(lost, goal, condition=10.0, aside={"narrower": narrower}),
         "curvature of a new direction": Identity(
             along,
-            np.asarray([new_unit_curvature(each.spectrum, each.kept, 3, each.strength) for each in first]),
+            np.asarray([new_unit_curvature(*each) for each in terms]),
             scale=100.0,
-            aside={"raised": raised, "factors": np.asarray([each.factor for each in first])},
+            aside={
+                "raised": raised,
+                "factors": np.asarray([each.factor for each in first]),
+                "price of one more": np.asarray([_bent(*each, more=1) for each in terms]),
+                "price by the rows": np.asarray([_bent(*each[:2], len(each[0]), each[3]) for each in terms]),
+            },
         ),
         "when a new direction leads down": Exact(
             along < -1e-9, np.asarray([each.kept < each.rank for each in first]), aside={"raised": raised}
         ),
-        "spectra without dropout": Identity(
-            np.linalg.eigvalsh(np.asarray(unpenalized)),
-            4 * np.asarray([each.spectrum for one in plain for each in one]),
-            scale=10.0,
-            size=100,
-        ),
+        "spectra without dropout": Identity(bare, said, scale=10.0, size=100),
     }
+
+
+def _bent(spectrum, kept, width, strength, more=0):
+    """−4λ_{r′+1} + 4λ Σ_{i≤r′} λᵢ/(d₁ + λ(r′ + more))."""
+    return 4 * (strength * spectrum[:kept].sum() / (width + strength * (kept + more)) - spectrum[kept])
 
 
 @every_saddle_is_strict.control(
@@ -189,10 +227,19 @@ def steeper(evidence):
     return replace(evidence, bound=1.1 * np.asarray(evidence.bound))
 
 
-@every_saddle_is_strict.control("the least value of two hidden units", of="least value")
-def two_units(evidence):
-    targets, strengths = evidence.aside["targets"], evidence.aside["strengths"]
-    return replace(evidence, right=np.asarray(least_values(targets, np.full(len(targets), 2), strengths)))
+@every_saddle_is_strict.control("the least value of one hidden unit fewer", of="least value")
+def one_unit_fewer(evidence):
+    return replace(evidence, right=np.asarray(evidence.aside["narrower"]))
+
+
+@every_saddle_is_strict.control("r′ + 1 for r′ in the price", of="curvature of a new direction")
+def one_more_kept(evidence):
+    return replace(evidence, right=np.asarray(evidence.aside["price of one more"]))
+
+
+@every_saddle_is_strict.control("the number of rows for that of hidden units", of="curvature of a new direction")
+def rows_for_units(evidence):
+    return replace(evidence, right=np.asarray(evidence.aside["price by the rows"]))
 
 
 @every_saddle_is_strict.control("λᵢ for 2λᵢ along a kept eigenvector itself", of="spectra without dropout")

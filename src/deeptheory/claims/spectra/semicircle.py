@@ -5,12 +5,15 @@ from typing import Literal
 
 import jax
 import numpy as np
+import scipy.special
 
-from deeptheory.lab import Exact, Identity, Law, Limit, Rate, Sizes, Trials, claim, parts
+from deeptheory.lab import Distribution, Exact, Identity, Law, Limit, Rate, Sizes, Trials, claim, parts
 from deeptheory.lab.pictures import Dots, Histogram, Line, Plane, Row, compared
 from deeptheory.spectra.semicircle import (
     circular_radius_cdf,
+    ginibre_largest_cdf,
     ginibre_radial_moment,
+    ginibre_radius_cdf,
     semicircle_cdf,
     semicircle_moment,
     semicircle_pdf,
@@ -152,8 +155,8 @@ def half_circles(pieces):
 @claim(
     items={},
     says=r"The eigenvalues of a square matrix with independent complex entries of mean square $1/n$ fill the unit disc "
-    r"evenly: the share of modulus up to $r$ is $r^2$. For Gaussian entries the mean of $|\lambda|^{2k}$ is "
-    r"$\frac1n\sum_j j(j+1)\cdots(j+k-1)/n^k$ at every $n$, and that of $\lambda^2$ is zero.",
+    r"evenly: the share within $r$ is $r^2$. If they are Gaussian, all $n|\lambda|^2$ are, as a set, independent "
+    r"Gamma variables of shapes 1 to $n$, and $\lambda^2$ has mean zero.",
     needs="independent entries with independent real and imaginary parts of mean zero and equal variance",
     symbols={
         r"n": "the size of the matrix",
@@ -161,52 +164,72 @@ def half_circles(pieces):
         r"r": "a radius, at most 1",
     },
     why=r"The law of a Gaussian matrix does not change when it is multiplied by a phase, so all directions are alike. "
-    r"The squared moduli of its eigenvalues have the law of independent Gamma variables with the parameters $1$ to "
-    r"$n$, over $n$: these fill $[0,1]$ evenly, and $r^2$ is the share up to $r$. For other entries with the same "
-    r"variances the limit is the same.",
+    r"Its eigenvalues have the density $\prod_{i<j}|\lambda_i-\lambda_j|^2e^{-n\sum|\lambda_i|^2}$; averaged over the "
+    r"angles, each term of the product gives every modulus a power of its own, $|\lambda|^{2(j-1)}$, which makes a "
+    r"Gamma variable of shape $j$. These fill $[0,1]$ evenly, and $r^2$ is the share up to $r$. For other entries with "
+    r"the same variances the limit is the same.",
     notice=r"The eigenvalues of one matrix fill the disc evenly, up to the unit circle; they keep a distance from each "
     r"other that independent points would not. Right, the share within $r$ is $r^2$: were the moduli "
     r"uniform it would be $r$, and the points would crowd at the centre.",
-    full=dict(sizes=(40, 80, 160), trials=200),
+    full=dict(sizes=(32, 64, 128), trials=200),
 )
-def circular_law(key, *, sizes: Sizes = (10, 20, 32), trials: Trials = 800):
-    orders, radii = np.asarray([1, 2]), np.asarray([0.5, 0.7, 0.85])
+def circular_law(key, *, sizes: Sizes = (6, 12, 24), trials: Trials = 800):
+    orders, radii, numbers = np.asarray([1, 2]), np.asarray([0.5, 0.7, 0.85]), np.asarray(sizes)
     moments = np.empty((len(sizes), len(orders), trials))
-    shares = np.empty((len(sizes), len(radii), trials))
+    within = {entries: np.empty((len(sizes), len(radii), trials)) for entries in ("gaussian", "uniform")}
     for i, size in enumerate(sizes):
-        for j, entries in enumerate(("gaussian", "uniform")):
-            drawn = square_matrix(jax.random.fold_in(key, 2 * i + j), size, trials, entries=entries)
+        # A sum over eigenvalues scatters as much in large matrices as in small ones: by their mean over as many small
+        # matrices as this the trials of all sizes are equally exact.
+        block = (sizes[-1] // size) ** 2
+        for j, entries in enumerate(within):
+            drawn = square_matrix(jax.random.fold_in(key, 2 * i + j), size, trials * block, entries=entries)
             modulus = abs(np.linalg.eigvals(drawn))
-            if j == 0:
-                moments[i] = linear_statistic(modulus, lambda v: v ** (2 * orders[:, None, None]))
-            else:
-                shares[i] = empirical_cdf(modulus, radii).T
+            within[entries][i] = empirical_cdf(modulus, radii).T.reshape(len(radii), trials, block).mean(-1)
+            if entries == "gaussian":
+                # The length of a Gaussian matrix is independent of its direction: it is integrated out by hand.
+                modulus *= (size / np.sum(abs(drawn) ** 2, axis=(1, 2)))[:, None] ** 0.5
+                powers = linear_statistic(modulus, lambda v: v ** (2 * orders[:, None, None]))
+                lengths = scipy.special.poch(size**2, orders) / float(size) ** (2 * orders)
+                moments[i] = lengths[:, None] * powers.reshape(len(orders), trials, block).mean(-1)
     exact = [[ginibre_radial_moment(int(k), size) for k in orders] for size in sizes]
-    # No direction of the plane is preferred: small matrices, whose mean λ² scatters most but of which many are cheap.
-    turned = (np.linalg.eigvals(square_matrix(jax.random.fold_in(key, 99), 3, max(16 * trials, 12_800))) ** 2).mean(1)
+    shares = np.asarray([ginibre_radius_cdf(radii, size) for size in sizes])
+    # Small matrices are cheap and many: of directions, whose mean λ² scatters most in them, and of the largest modulus.
+    small = np.linalg.eigvals(square_matrix(jax.random.fold_in(key, 99), 3, max(16 * trials, 12_800)))
+    largest = abs(small).max(1)
     disc = np.linalg.eigvals(square_matrix(jax.random.fold_in(key, 98), 256, entries="uniform")[0])
     far = np.asarray([100, 1000, 10_000])
     gaps = [max(abs(ginibre_radial_moment(int(k), int(n)) * (k + 1) - 1) for k in orders) for n in far]
     return {
-        # Few eigenvalues and four powers of their moduli: a tenth is what hundreds of such small matrices resolve.
         "radial moments at finite size": Law(
-            np.asarray(exact), moments, along={"size": np.asarray(sizes), "order": orders}, exact=True, resolution=0.1
+            np.asarray(exact), moments, along={"size": numbers, "order": orders}, exact=True, resolution=0.03
         ),
+        # Deviations of shares are shares of all eigenvalues.
+        "shares at finite size": Law(
+            shares,
+            within["gaussian"],
+            along={"size": numbers, "radius": radii},
+            scale=1.0,
+            exact=True,
+            resolution=0.02,
+        ),
+        "law of the largest modulus": Distribution(ginibre_largest_cdf(largest, 3), aside={"largest": largest}),
         "all directions alike": Law(
             0.0,
-            parts(turned).T,
+            parts((small**2).mean(1)).T,
             along={"part": np.asarray(["real", "imaginary"])},
             scale=ginibre_radial_moment(1, 3),
             exact=True,
         ),
-        "approach to the limit": Rate(far, np.asarray(gaps), exponent=-1.0),
+        "approach to the limit": Rate(far, np.asarray(gaps), exponent=-1.0, rivals=(-0.5, -2.0)),
+        # Less what Gaussian entries lack at this size: near the edge that is not yet of order 1/n.
         "shares within a radius": Law(
             circular_radius_cdf(radii),
-            shares,
+            within["uniform"] - (shares - circular_radius_cdf(radii))[..., None],
             along={"radius": radii},
             sizes=sizes,
             order=1.0,
-            resolution=0.1,
+            scale=1.0,
+            resolution=0.03,
             aside={"one matrix": parts(disc)},
         ),
     }
@@ -220,6 +243,31 @@ def uniform_modulus(evidence):
 @circular_law.control("the limit 1/(k+1) at finite n", of="radial moments at finite size")
 def limit_at_once(evidence):
     return replace(evidence, predicted=np.broadcast_to(1 / (evidence.along["order"] + 1), evidence.predicted.shape))
+
+
+@circular_law.control("moduli √(j/n) without scatter", of="radial moments at finite size")
+def rigid_moduli(evidence):
+    orders = evidence.along["order"]
+    rigid = [np.mean((np.arange(1, n + 1) / n) ** orders[:, None], axis=1) for n in evidence.along["size"]]
+    return replace(evidence, predicted=np.asarray(rigid))
+
+
+@circular_law.control("Gamma variables of shapes 2 to n + 1", of="shares at finite size")
+def shapes_from_two(evidence):
+    sizes, radii = evidence.along["size"], evidence.along["radius"]
+    raised = [scipy.special.gammainc(np.arange(2, n + 2)[:, None], n * radii**2).mean(0) for n in sizes]
+    return replace(evidence, predicted=np.asarray(raised))
+
+
+@circular_law.control("the limit r² at finite n", of="shares at finite size")
+def even_at_once(evidence):
+    limit = circular_radius_cdf(evidence.along["radius"])
+    return replace(evidence, predicted=np.broadcast_to(limit, evidence.predicted.shape))
+
+
+@circular_law.control("as many independent points of the same mean density", of="law of the largest modulus")
+def independent_points(evidence):
+    return replace(evidence, ranks=ginibre_radius_cdf(evidence.aside["largest"], 3) ** 3)
 
 
 @circular_law.picture
