@@ -91,3 +91,21 @@ def test_one_gaussian_is_sampled_exactly_by_few_stochastic_steps_in_the_mean():
     assert ends[0].shape == (6, 20_000, 2)
     for end in ends:
         np.testing.assert_allclose(end[-1].mean(0), [2.0, -1.0], atol=0.03)
+
+
+@pytest.mark.item("A14.25")
+@pytest.mark.parametrize("stochastic", [True, False])
+def test_steps_back_from_one_point_have_the_joint_law_of_the_steps_there(stochastic):
+    # Data at one point c: the denoiser knows x_0, so x_{t+1} and x_t are jointly what noising made of them, with
+    # covariance √α_t(1 − ᾱ_{t−1}). Without fresh noise they share all their noise.
+    point, schedule = np.array([2.0, -1.0]), np.array([0.9, 0.6, 0.7])
+    draw = np.random.default_rng(4)
+    noise = np.sqrt(0.378) * point + np.sqrt(1 - 0.378) * draw.standard_normal((40_000, 2))
+    path = reverse_chain(draw, lambda x, a: np.tile(point, (len(x), 1)), schedule, noise, stochastic=stochastic)
+    np.testing.assert_allclose(path[-1], np.tile(point, (40_000, 1)), atol=1e-12)
+    for place, (alpha, before) in enumerate([(0.7, 0.54), (0.6, 0.9)]):
+        after = alpha * before
+        later, earlier = path[place] - np.sqrt(after) * point, path[place + 1] - np.sqrt(before) * point
+        shared = np.sqrt(alpha) * (1 - before) if stochastic else np.sqrt((1 - after) * (1 - before))
+        np.testing.assert_allclose((earlier**2).mean(), 1 - before, atol=0.01)
+        np.testing.assert_allclose((later * earlier).mean(), shared, atol=0.01)

@@ -53,8 +53,9 @@ def sigmoid_staircase(
 
     The knots x₀, …, x_{N−1} are h = (high − low)/(N − 1) apart, the steps stand at the middles mⱼ, and the first of
     the N units is the constant 2f(x₀)σ(0). `steepness` is k. For a ρ-Lipschitz f the error is at most
-    ρh/2 + 2ρh e^(−k/2)/(1 − e^(−k)): between two knots their values are averaged in favour of the nearer one, and what
-    the other steps lack of 0 or 1 adds up to the second term (handbook 1.1.1).
+    ρh(½ + 2 Σ_{j≥1} 1/(1 + e^(jk))) ≤ ρh(½ + 2/(e^k − 1)), which ρ|x − mᵢ| has at mᵢ but for steps that are not there:
+    in the middle between two knots their values are averaged, and what the other steps lack of 0 or 1 adds up to the
+    sum; nearer to a knot the first term falls by more than the others rise (handbook 1.1.1).
     """
     if units < 2:
         raise ValueError(f"units must be at least 2, one for the constant, got {units}")

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import numpy as np
 from annotated_types import Interval
+from scipy.special import expit
 
 from deeptheory.approximation.errors import certified_error, measured_error
 from deeptheory.approximation.staircases import (
@@ -138,12 +139,13 @@ Counts = Annotated[tuple[int, ...], Interval(ge=3, le=400), "increasing"]
             "hinges on a parabola",
             "rate of hinges",
             "error of sigmoids",
-            "sigmoids on a zigzag",
+            "sigmoids at a corner",
         )
     },
     says=r"$N$ ReLUs that join $N$ points of a graph, $h$ apart, are within $\frac{h^2}8\max|f''|$ of $f$, which a "
     r"parabola attains. $N$ sigmoids of steepness $k$ with steps half-way are within "
-    r"$\rho h(\frac12+2e^{-k/2}/(1-e^{-k}))$ of a $\rho$-Lipschitz $f$, which a zigzag attains as $k\to\infty$.",
+    r"$\rho h(\frac12+2\sum_{j\ge1}\frac1{1+e^{jk}})$ of a $\rho$-Lipschitz $f$; $\rho|x-m|$, with a step at $m$, "
+    r"attains it but for the steps that are not there.",
     needs="one input; one of the N units is the constant",
     symbols={
         "N": "the number of neurons",
@@ -154,7 +156,7 @@ Counts = Annotated[tuple[int, ...], Interval(ge=3, le=400), "increasing"]
     why="A hinge changes the slope once, so that as many hinges as knots give any broken line. Between two knots a "
     "smooth function leaves the chord by its curvature times half the product of the distances from both, which is "
     "largest in the middle. A steep sigmoid is a step; in the middle between two knots it averages their values, and "
-    r"neither is farther off than $\rho h/2$.",
+    r"neither is farther off than $\rho h/2$. The step that is $j$ further lacks $1/(1+e^{jk})$ of 0 or 1 there.",
     notice="Seven hinges, and twenty-five sigmoids of two kinds: steep ones make stairs, gentle ones overlap and "
     "smooth the curve. On the right the error of hinges falls by four when their number is doubled.",
 )
@@ -162,17 +164,21 @@ def hinges_and_sigmoids(*, counts: Counts = (9, 17, 33, 65, 129)):
     smooth = [(np.sin, 1.0, 2 * np.pi), (np.exp, np.e, 1.0), (lambda x: 1 / (1 + 25 * (x - 0.5) ** 2), 50.0, 1.0)]
     bent = [[off(hinges(f, n, 0.0, b), f, 0.0, b) for n in counts] for f, _, b in smooth]
     allowed = [[hinge_error_bound(c, n, b) for n in counts] for _, c, b in smooth]
-    steep = np.array([4.0, 10.0, 50.0])
+    steep = np.array([1.0, 4.0, 10.0, 50.0])
     gaps = 1 / (np.array(counts) - 1)
     curves = [(wave, 2 * np.pi), (lambda x: np.abs(x - 0.3), 1.0), (lambda x: 3 * x, 3.0)]
-    tails = 2 * np.exp(-steep / 2) / (1 - np.exp(-steep))
+
+    def bound(further):
+        """By ρh, along the steepness, with so many further steps on either side."""
+        return 0.5 + 2 * expit(-np.arange(1, further + 1)[:, None] * steep).sum(0)
+
     stepped = [[[off(sigmoid_staircase(f, n, steepness=k), f) for k in steep] for n in counts] for f, _ in curves]
-    within = [rho * gaps[:, None] * (0.5 + tails) for _, rho in curves]
+    within = [rho * gaps[:, None] * bound(400) for _, rho in curves]
 
-    def zigzag(x, n):
-        return np.abs((x * (n - 1) + 0.5) % 1 - 0.5) / (n - 1)
-
-    jagged = [off(sigmoid_staircase(lambda x, n=n: zigzag(x, n), n), lambda x, n=n: zigzag(x, n)) for n in counts]
+    # An even number of knots, so that a step stands in the middle of the interval.
+    even, corner = [n + n % 2 for n in counts], lambda x: 3 * np.abs(x - 0.75)
+    cornered = [[sigmoid_staircase(corner, n, 0.0, 1.5, steepness=k)(np.array([0.75])) for k in steep] for n in even]
+    attained = [3 * 1.5 / (n - 1) * bound(n // 2 - 1) for n in even]
     return {
         "error of hinges": Inequality(np.array(bent), np.array(allowed), along={"target": ["sin", "exp", "bell"]}),
         "hinges on a parabola": Identity(
@@ -184,8 +190,12 @@ def hinges_and_sigmoids(*, counts: Counts = (9, 17, 33, 65, 129)):
         ),
         "rate of hinges": Rate(1 / gaps, np.array(bent)[0], exponent=-2.0, rivals=(-1.0, -3.0)),
         "error of sigmoids": Inequality(np.array(stepped), np.array(within)),
-        "sigmoids on a zigzag": Identity(
-            np.array(jagged), gaps / 2, error=2e-3 * gaps, along={"neurons": np.array(counts)}
+        "sigmoids at a corner": Identity(
+            np.array(cornered),
+            np.array(attained),
+            scale=3.0,
+            size=max(even),
+            along={"neurons": np.array(even), "steepness": steep},
         ),
     }
 
@@ -205,9 +215,9 @@ def one_more_knot(evidence):
     return replace(evidence, right=evidence.right * ((n - 1) / n) ** 2)
 
 
-@hinges_and_sigmoids.control("h/3 for h/2", of="sigmoids on a zigzag")
-def a_third(evidence):
-    return replace(evidence, right=evidence.right * 2 / 3)
+@hinges_and_sigmoids.control("h/2, without what further steps lack", of="sigmoids at a corner")
+def sharp_steps(evidence):
+    return replace(evidence, right=np.broadcast_to(evidence.right[:, -1:], evidence.right.shape))
 
 
 @hinges_and_sigmoids.control("h/3 for h/2 as a bound", of="error of sigmoids")

@@ -181,12 +181,13 @@ NEARLY = 0.9
         "L10.19": (
             "plain: deep worse than shallow",
             "shortcuts: deep better than plain, shallow or deep",
+            "shortcuts: deep below twice shallow",
             "deep networks that copy shallow",
         )
     },
     says=r"Plain networks of $L=64$ layers end with a larger training loss than those of 4: depth costs "
-    r"optimization. With shortcuts $L=64$ ends below both, and layers of weight zero change nothing, so that a deep "
-    r"network contains the shallow ones.",
+    r"optimization. With shortcuts $L=64$ ends below both, and below twice $L=4$; layers of weight zero "
+    r"change nothing, so that a deep network contains the shallow ones.",
     needs="small regression tasks, one for each network, tanh, 96 networks of each kind, 100 steps at rate 0.01 (at "
     "0.02 some deep ones with shortcuts diverge); weights of variance 1/width, with shortcuts divided by the depth",
     symbols={"L": "the number of layers that are trained, each tanh of a matrix times its input, of width 8"},
@@ -240,6 +241,9 @@ def depth_needs_shortcuts(key, *, trials: Trials = 96):
             along={"plain layers": depths[[0, -1]]},
             aside={"nearly": np.log(plain[[0, -1], :few] / nearly)},
         ),
+        "shortcuts: deep below twice shallow": Trend(
+            np.log(2 * residual[0] / residual[-1]), aside={"nearly": np.log(2 * residual[0, :few] / nearly)}
+        ),
         "deep networks that copy shallow": Identity(
             deep_stack(copy, inputs),
             deep_stack(shallow, inputs),
@@ -248,13 +252,22 @@ def depth_needs_shortcuts(key, *, trials: Trials = 96):
     }
 
 
-@depth_needs_shortcuts.control("deep is worse with shortcuts too", of="plain: deep worse than shallow")
+@depth_needs_shortcuts.control(
+    "deep with shortcuts is worse than shallow and plain too", of="plain: deep worse than shallow"
+)
 def with_shortcuts(evidence):
     return replace(evidence, differences=evidence.aside["with shortcuts"])
 
 
 @depth_needs_shortcuts.control("shortcuts of nine tenths", of="shortcuts: deep better than plain, shallow or deep")
 def nine_tenths(evidence):
+    return replace(evidence, differences=evidence.aside["nearly"])
+
+
+@depth_needs_shortcuts.control(
+    "deep shortcuts of nine tenths below twice shallow", of="shortcuts: deep below twice shallow"
+)
+def nine_tenths_too(evidence):
     return replace(evidence, differences=evidence.aside["nearly"])
 
 

@@ -40,7 +40,7 @@ def nucleus(law, p):
 
 @claim(
     items={
-        "L10.37": ("frequencies under top-k", "sequences under top-k"),
+        "L10.37": ("frequencies under top-k", "sequences under top-k", "laws of top-k"),
         "L10.38": ("frequencies under top-p", "least set above p", "size of the nucleus"),
     },
     says=r"Top-$k$ sampling draws from the law renormalised on its $k$ likeliest tokens, top-$p$ on the least set of "
@@ -110,6 +110,11 @@ def truncated_laws(
             kept[laws:].sum(1),
             np.array([nucleus(law, p) for law in every[laws:]]),
             along={"temperature": heat},
+        ),
+        "laws of top-k": Identity(
+            np.exp([top_k(np.log(LAW), k) for k in range(1, len(LAW) + 1)]),
+            np.array([cut(LAW, k) for k in range(1, len(LAW) + 1)]),
+            scale=1.0,
         ),
     }
 

@@ -206,13 +206,20 @@ def uniform_attention_ends_in_one_cluster(
     paths = np.asarray(token_flow(circle[0], shown, 0.0, substeps=8))
     velocity = np.stack([jax.vmap(token_velocity, (0, None))(circle, beta) for beta in (0.0, 2.0)])
     kuramoto = np.stack([jax.vmap(kuramoto_velocity, (0, None))(angles, beta) for beta in (0.0, 2.0)])
+    apart = angles[:, None, :] - angles[:, :, None]
+    weights = np.exp(2.0 * np.cos(apart))
+    printed = [np.sin(apart).sum(-1) / 32, (weights * np.sin(apart)).sum(-1) / weights.sum(-1)]
     return {
         # The theorem says never; a share is what finitely many starts can exclude.
         "all tokens meet": Chance(
             failures, trials, share, along={"tokens, dimension": [f"{n}, {d}" for n, d in shapes]}
         ),
         "velocity on the circle": Identity(
-            np.sum(velocity * tangent, -1), kuramoto, scale=1.0, size=32, aside={"times": shown, "paths": paths}
+            np.stack([np.sum(velocity * tangent, -1), kuramoto]),
+            np.broadcast_to(printed, (2, *kuramoto.shape)),
+            scale=1.0,
+            size=32,
+            aside={"times": shown, "paths": paths},
         ),
     }
 

@@ -183,8 +183,8 @@ def clouds_drown(pieces):
         "A14.26": ("law reached without fresh noise",),
     },
     says=r"For a mixture of Gaussians the best denoiser $E[x_0|x_t]$ has a closed form, and "
-    r"$\nabla\log p_t=(\sqrt{\bar\alpha_t}E[x_0|x_t]-x_t)/(1-\bar\alpha_t)$. One learnt from samples comes near it, "
-    "and the chain run back through the best reaches the law of the data as steps become many.",
+    r"$\nabla\log p_t=(\sqrt{\bar\alpha_t}E[x_0|x_t]-x_t)/(1-\bar\alpha_t)$. The loss of one learnt from samples is "
+    "within a tenth, and the chain run back through the best reaches the law of the data as steps become many.",
     needs="two round clouds in the plane, and their first coordinates; a cosine schedule; random features for a "
     "network",
     symbols={

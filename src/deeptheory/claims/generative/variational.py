@@ -196,37 +196,38 @@ def staircase(pieces):
     explore={"noise": (0.3, 0.7, 1.5)},
 )
 def isotropic_encoder_gap(key, *, noise: Annotated[float, Interval(ge=0.1, le=3.0)] = 0.7):
-    draw, n, d = generator(key), 5, 2
-    nodes, weights = roots_hermitenorm(6)  # exact for the quadratic terms
-    eps = np.stack(np.meshgrid(nodes, nodes), -1).reshape(-1, d)
-    mass = np.outer(weights, weights).ravel() / (2 * np.pi)
+    draw, shapes = generator(key), np.array([(5, 2), (5, 3), (2, 3)] * 2)  # numbers seen and hidden
+    nodes, weights = roots_hermitenorm(4)  # exact for the quadratic terms
     gaps, formulas, printed, exact = [], [], [], []
-    for _ in range(6):
+    for (n, d), sigma in zip(shapes.tolist(), noise * np.geomspace(0.7, 1.5, len(shapes)), strict=True):
+        eps = np.stack(np.meshgrid(*[nodes] * d), -1).reshape(-1, d)
+        mass = np.prod(np.meshgrid(*[weights] * d), axis=0).ravel() / (2 * np.pi) ** (d / 2)
         loadings, x = draw.standard_normal((n, d)), 2 * draw.standard_normal(n)
-        evidence = log_normal(x, np.zeros(n), loadings @ loadings.T + noise**2 * np.eye(n))
+        evidence = log_normal(x, np.zeros(n), loadings @ loadings.T + sigma**2 * np.eye(n))
 
-        def terms(mean, scale, loadings=loadings, x=x):
+        def terms(mean, scale, loadings=loadings, x=x, n=n, d=d, sigma=sigma, eps=eps, mass=mass):
             """(14.12) as it is printed, averaged over the noise."""
             z = mean + scale * eps
-            misfit = ((x - z @ loadings.T) ** 2).sum(1) / noise**2 + n * np.log(noise**2)
+            misfit = ((x - z @ loadings.T) ** 2).sum(1) / sigma**2 + n * np.log(sigma**2)
             rest = (z**2).sum(1) - ((z - mean) ** 2).sum(1) / scale**2 - d * np.log(scale**2)
             return mass @ (-0.5 * (misfit + rest))
 
-        best = minimize(lambda v: -terms(v[:d], np.exp(v[d])), np.zeros(d + 1), tol=1e-12)
+        best = minimize(lambda v, terms=terms: -terms(v[:-1], np.exp(v[-1])), np.zeros(d + 1), tol=1e-12)
         gaps.append(evidence - (-best.fun - 0.5 * n * np.log(2 * np.pi)))
-        formulas.append(isotropic_gap(LinearGaussian(loadings, noise)))
+        formulas.append(isotropic_gap(LinearGaussian(loadings, sigma)))
         # The bound from logarithms of densities, not from the printed terms.
         mean, scale = draw.standard_normal(d), 0.3 + draw.random()
         z = mean + scale * eps
         logs = [
-            log_normal(x, loadings @ each, noise**2 * np.eye(n))
+            log_normal(x, loadings @ each, sigma**2 * np.eye(n))
             + log_normal(each, np.zeros(d), np.eye(d))
             - log_normal(each, mean, scale**2 * np.eye(d))
             for each in z
         ]
         printed.append(terms(mean, scale))
         exact.append(mass @ np.array(logs))
-    even = np.linalg.qr(draw.standard_normal((n, d)))[0]
+    even = np.linalg.qr(draw.standard_normal((5, 3)))[0]
+    n, d = shapes.T
     ratios = np.linspace(1, 8, 30)
     return {
         # A solver's minimum is off by its squared distance to it.
@@ -236,12 +237,12 @@ def isotropic_encoder_gap(key, *, noise: Annotated[float, Interval(ge=0.1, le=3.
         "no gap for even loadings": Identity(
             1 + np.array([isotropic_gap(LinearGaussian(s * even, noise)) for s in (0.5, 1.0, 3.0)]),
             np.ones(3),
-            aside={"uneven": 1 + isotropic_gap(LinearGaussian(even * np.array([1.0, 1.1]), noise))},
+            aside={"uneven": 1 + isotropic_gap(LinearGaussian(even * np.array([1.0, 1.1, 1.0]), noise))},
         ),
         "the bound by the printed terms": Identity(
             np.array(printed) - 0.5 * n * np.log(2 * np.pi),
             np.array(exact),
-            size=36,
+            size=64,
             scale=np.abs(exact) + 20,
             aside={"both": np.array(printed) - 0.5 * (n + d) * np.log(2 * np.pi)},
         ),

@@ -127,6 +127,9 @@ def nearest_interpolator(
     # The nearest solution from its own conditions: w + Xᵀμ = w₀ and Xw = y, solved as they stand.
     system = np.block([[np.eye(columns), design.T], [design, np.zeros((rows, rows))]])
     nearest = np.linalg.solve(system, np.column_stack([starts, np.broadcast_to(labels, (2, rows))]).T).T[:, :columns]
+    # Beside the runs, the closed form.
+    closest = np.stack([nearest_solution(design, labels, start) for start in starts])
+    points = np.concatenate([points, closest[:, None]], axis=1)
     elsewhere = np.stack([signed(design, labels, start, 4000) for start in starts])
     # Gradient descent on the mean of squares, whose longest step is n/σ².
     longest = rows / singular.max() ** 2
@@ -156,7 +159,7 @@ def nearest_interpolator(
             np.broadcast_to(nearest[:, None], points.shape),
             **end,
             along=axis,
-            aside={"by signs": np.broadcast_to(elsewhere[:, None], points.shape), "run": list(RUNS)},
+            aside={"by signs": np.broadcast_to(elsewhere[:, None], points.shape), "run": [*RUNS, "closed form"]},
         ),
         "least norm from zero": Identity(
             np.stack([points[0, 0], nearest_solution(design, labels)]),

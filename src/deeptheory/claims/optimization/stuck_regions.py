@@ -2,6 +2,7 @@
 
 import functools
 from dataclasses import replace
+from itertools import product
 from typing import Annotated
 
 import jax
@@ -9,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval, MinLen
 from jaxtyping import Array
+from scipy import special
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Exact, Identity, Inequality, Rate, Share, Sizes, Trials, assume, claim
@@ -45,8 +47,8 @@ def bent_times(descent: float, starts: Array, radius: float, *, steps: int) -> A
 
 @claim(
     items={
-        "A7.12": ("stuck points in the plane", "stuck points in space", "share of the ball"),
-        "A7.13": "bounds on the share",
+        "A7.12": ("stuck points in the plane", "stuck points in space", "width of the slab", "share of the ball"),
+        "A7.13": ("bounds on the share", "both bounds written out"),
         "A7.17": ("stuck points in the plane", "stuck points in space"),
     },
     says=r"At a quadratic saddle with $\lambda_{\min}=-\gamma$ a run is stuck for $T$ steps exactly in a slab of width "
@@ -114,6 +116,19 @@ def stuck_region_is_a_thin_slab(
     sharp, simple = map(np.asarray, thin_slab_bound(slabs, radius=balls, dimension=each))
     exact = np.asarray(slab_share(slabs, radius=balls, dimension=each))
     half = float(stuck_width(radius, growth=descent, steps=steps)) / 2
+    # A run has left after T steps if it begins a hundredth beyond half of the width, and not a hundredth before it.
+    beside, stays = {"half of the width": [], "without the one": []}, np.array([0.99, 1.01, -0.99, -1.01])
+    for (rate, end), down, time in product(settings, (descent, 0.35), (3, steps)):
+        growth = rate * down
+        for name, edge in (
+            ("half of the width", float(stuck_width(end, growth=growth, steps=time)) / 2),
+            ("without the one", end / (1 + growth) ** time),
+        ):
+            line = jnp.asarray(stays[:, None] * edge * np.eye(2)[0])
+            left = np.asarray(times_at_saddle(down, line, end, steps=steps, dimension=2, rate=rate))
+            beside[name].append(left > time)
+    gammas = special.gammaln(many / 2 + 1) - special.gammaln(many / 2 + 0.5)
+    written = [np.exp(gammas) / np.pi**0.5, np.sqrt(many / np.pi)]
     return {
         "stuck points in the plane": Exact(
             np.array([stuck(flat, *each) for each in settings]),
@@ -127,11 +142,23 @@ def stuck_region_is_a_thin_slab(
             along={"step": [rate for rate, _ in settings]},
             aside={"points": solid},
         ),
+        "width of the slab": Exact(
+            np.array(beside["half of the width"]),
+            np.broadcast_to(np.abs(stays) < 1, (8, 4)),
+            aside={"without the one": np.array(beside["without the one"])},
+        ),
         "share of the ball": Share(np.array(counts), trials, np.array(shares), along={"dimension": dimensions}),
         "bounds on the share": Chain(
             {"the largest slice": (exact, sharp), "√(d/π)": (sharp, simple)},
             along={"dimension": many, "width": widths, "radius": balls},
             aside={"without r": np.broadcast_to(slabs * (each / np.pi) ** 0.5, exact.shape)},
+        ),
+        # Logarithms of factorials up to thousands lose three digits in their difference.
+        "both bounds written out": Identity(
+            np.stack([sharp, simple]),
+            np.array(written)[:, :, None, None] * slabs / balls,
+            condition=1000.0,
+            along={"bound": ["the largest slice", "√(d/π)"], "dimension": many, "width": widths, "radius": balls},
         ),
     }
 
@@ -139,6 +166,11 @@ def stuck_region_is_a_thin_slab(
 @stuck_region_is_a_thin_slab.control("the slab of η = 1 for every η", of="stuck points in the plane")
 def whatever_the_step(evidence):
     return replace(evidence, right=np.asarray(evidence.right)[[0, 0]])
+
+
+@stuck_region_is_a_thin_slab.control("2R/(1 + ηγ)^T, without the one", of="width of the slab")
+def without_the_one(evidence):
+    return replace(evidence, left=evidence.aside["without the one"])
 
 
 @stuck_region_is_a_thin_slab.control("ω√(d/π), without the radius", of="bounds on the share")
@@ -167,8 +199,6 @@ def limit_in_every_dimension(evidence):
 
 @stuck_region_is_a_thin_slab.control("Γ(d/2 + 1/2)/Γ(d/2), half an index less", of="bounds on the share")
 def half_an_index_less(evidence):
-    from scipy import special
-
     exact, sharp = evidence.links["the largest slice"]
     d = np.asarray(evidence.along["dimension"])[:, None, None]
     less = 2 * special.gammaln(d / 2 + 0.5) - special.gammaln(d / 2) - special.gammaln(d / 2 + 1)

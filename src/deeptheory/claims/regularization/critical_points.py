@@ -206,31 +206,32 @@ def equalized_critical_points(
     spectra = np.cumsum(draw.uniform(0.2, 1.0, (matrices, 3)), axis=1)[:, ::-1]
     targets, bases = rotated(draw, spectra)
     strengths = np.exp(draw.uniform(-2, 0.5, matrices))
-    seen, nearest, points, owners, powers, lifts, swaps = [], [], [], [], [], [], []
-    sizes = []
+    seen, nearest, points, owners, powers, sizes, columns, lifts, swaps = [], [], [], [], [], [], [], [], []
     for matrix, basis, spectrum, strength in zip(targets, bases, spectra, strengths, strict=True):
-        listed = dropout_critical_points(matrix, width, strength)
+        listed = {d1: dropout_critical_points(matrix, d1, strength) for d1 in (2, 3)}
         found = find_critical_points(
             AutoencoderLoss(jnp.asarray(matrix), jnp.asarray(strength)),
             jnp.asarray(draw.standard_normal((starts, 3 * width))),
         )
         kept = np.asarray(found.slope) < 1e-9
-        known = np.asarray([described(each.weights, each.value) for each in listed])
+        known = np.asarray([described(each.weights, each.value) for each in listed[width]])
         marks = [
             described(flat.reshape(3, width), value)
             for flat, value in zip(np.asarray(found.position)[kept], np.asarray(found.value)[kept], strict=True)
         ]
         seen += marks
         nearest += [known[np.argmin(np.abs(known - each).sum(1))] for each in np.asarray(marks)]
-        points += [each.weights for each in listed]
-        owners += [matrix] * len(listed)
-        powers += [strength] * len(listed)
-        sizes += [spectrum[0]] * len(listed)
-        for each in listed:
+        for each in (*listed[2], *listed[3]):
+            d1 = each.weights.shape[1]
+            points.append(np.pad(each.weights, ((0, 0), (0, 3 - d1))))  # a column of zeros changes nothing
+            owners.append(matrix)
+            powers.append(strength)
+            sizes.append(spectrum[0])
+            columns.append(d1)
             chosen = each.groups[0][1]
             if not each.equalized:
                 continue
-            if chosen == tuple(range(len(chosen))) and len(chosen) < width:
+            if chosen == tuple(range(len(chosen))) and len(chosen) < d1:
                 lifts += [lift(each, matrix, spectrum, strength, t) for t in (0.2, 0.7, 1.5)]
             for lost in chosen:
                 for gained in set(range(lost)) - set(chosen):
@@ -247,7 +248,12 @@ def equalized_critical_points(
             0.0,
             scale=np.asarray(sizes)[:, None, None] ** 1.5,
             size=100,
-            aside={"weights": np.asarray(points), "targets": np.asarray(owners), "strengths": np.asarray(powers)},
+            aside={
+                "weights": np.asarray(points),
+                "targets": np.asarray(owners),
+                "strengths": np.asarray(powers),
+                "columns": np.asarray(columns),
+            },
         ),
         "loss along the lifting curve": Identity(
             lifts[:, 0], lifts[:, 1], scale=100.0, aside={"without rank": lifts[:, 2]}
@@ -280,10 +286,12 @@ def lift(point, matrix, spectrum, strength, time):
 
 @equalized_critical_points.control("squared lengths times d₁/(d₁ + λr′)", of="gradient at listed points")
 def without_rank(evidence):
-    weights, targets, strengths = (np.asarray(evidence.aside[name]) for name in ("weights", "targets", "strengths"))
+    weights, targets, strengths, columns = (
+        np.asarray(evidence.aside[name]) for name in ("weights", "targets", "strengths", "columns")
+    )
     ranks = np.sum(np.linalg.svd(weights, compute_uv=False) > 1e-9, axis=1)
     # The same directions, all columns shorter.
-    factor = np.sqrt((weights.shape[2] + strengths * ranks) / weights.shape[2])[:, None, None]
+    factor = np.sqrt((columns + strengths * ranks) / columns)[:, None, None]
     return replace(evidence, left=np.asarray(gradients(weights / factor, targets, strengths)))
 
 
@@ -302,8 +310,9 @@ def found_and_listed(pieces):
     """Loss and size of the critical points: those found by search, on those of the list."""
     found = np.asarray(pieces["critical points found are listed"].left)
     piece = pieces["gradient at listed points"]
-    weights, targets, strengths = (np.asarray(piece.aside[name]) for name in ("weights", "targets", "strengths"))
-    size = (found.shape[1] - 1) // 2
+    size = (found.shape[1] - 1) // 2  # the number of columns
+    same = np.asarray(piece.aside["columns"]) == size
+    weights, targets, strengths = (np.asarray(piece.aside[name])[same] for name in ("weights", "targets", "strengths"))
     everything = np.asarray(losses(weights, targets, strengths))
     marks = [
         Dots("listed", (weights**2).sum((1, 2)), everything),

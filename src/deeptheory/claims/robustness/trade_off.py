@@ -76,7 +76,7 @@ def robustness_costs_accuracy(key, *, draws: Annotated[int, Interval(ge=200_000,
         ]
     )
     # By symmetry the weak features have one weight; the best is found without the formula.
-    radii = np.array([0.0, 0.03, 0.07, 0.1, 0.12])
+    radii = np.array([0.0, 0.03, 0.07, 0.1, 0.12, 0.2])  # the last beyond the weak means
 
     def error(weak, radius):
         margin = STRONG - radius + MANY * (WEAK * weak - radius * abs(weak))

@@ -25,7 +25,7 @@ from deeptheory.skills.emergence import (
     worst_concentration,
 )
 
-MEASURE, SKILLS_EACH = np.array([0.4, 0.3, 0.2, 0.1]), 5
+MEASURE, SKILLS_EACH = np.array([0.4, 0.3, 0.2, 0.1]), np.array([5, 2])
 # (skills, size of the set Z, edges of a piece k, share θ of pieces in error); θ keeps clear of the binomial's tail
 # probabilities, where the worst set of a finite graph would fall short of the limit by more than exponentially little.
 SETTINGS = ((12, 3, 8, 0.1), (10, 2, 8, 0.1), (12, 3, 4, 0.03))
@@ -50,23 +50,39 @@ SETTINGS = ((12, 3, 8, 0.1), (10, 2, 8, 0.1), (12, 3, 4, 0.03))
     r"far more than a share $\mu$ of them, except for skills that nearly all or no pieces use.",
 )
 def skill_degrees(key, *, trials: Trials = 100_000, texts: Annotated[int, Interval(ge=2, le=1000)] = 10):
-    k = SKILLS_EACH
-    clusters = skill_graph(key, trials * texts, len(MEASURE), k, measure=MEASURE).reshape(trials, texts, -1)
-    degrees = clusters.sum(1).T.astype(float)
-    mean = k * texts * MEASURE
-    labels = {"measure": MEASURE}
+    pieces = np.array([texts, texts + 3])  # another number of pieces for each number of skills
+    clusters = [
+        skill_graph(jax.random.fold_in(key, k), trials * size, len(MEASURE), k, measure=MEASURE).reshape(
+            trials, size, -1
+        )
+        for k, size in zip(SKILLS_EACH.tolist(), pieces.tolist(), strict=True)
+    ]
+    degrees = np.array([each.sum(1).T for each in clusters], float)
+    containing = np.array([(each > 0).mean(1).T for each in clusters])
+    mean = (SKILLS_EACH * pieces)[:, None] * MEASURE
+    share = np.array([containing_share(MEASURE, k) for k in SKILLS_EACH.tolist()])
+    labels = {"skills a piece": SKILLS_EACH, "measure": MEASURE}
     return {
-        "mean degree of a skill": Law(mean, degrees, along=labels, exact=True, aside={"first": degrees[:, :4000]}),
-        "variance of the degree": Law(mean * (1 - MEASURE), (degrees - mean[:, None]) ** 2, along=labels, exact=True),
-        "share of pieces that use a skill": Law(
-            containing_share(MEASURE, k), (clusters > 0).mean(1).T, along=labels, exact=True
+        "mean degree of a skill": Law(
+            mean,
+            degrees,
+            along=labels,
+            exact=True,
+            aside={"first": degrees[0, :, :4000], "once": pieces[:, None] * share},
         ),
+        "variance of the degree": Law(mean * (1 - MEASURE), (degrees - mean[..., None]) ** 2, along=labels, exact=True),
+        "share of pieces that use a skill": Law(share, containing, along=labels, exact=True),
     }
+
+
+@skill_degrees.control("pieces that use the skill for its edges", of="mean degree of a skill")
+def edges_counted_once(evidence):
+    return replace(evidence, predicted=evidence.aside["once"])
 
 
 @skill_degrees.control("the pieces that contain a skill have its measure", of="share of pieces that use a skill")
 def share_of_edges(evidence):
-    return replace(evidence, predicted=evidence.along["measure"])
+    return replace(evidence, predicted=np.broadcast_to(evidence.along["measure"], evidence.predicted.shape))
 
 
 @skill_degrees.control("Poisson degrees", of="variance of the degree")
@@ -76,14 +92,15 @@ def poisson(evidence):
 
 @skill_degrees.control("k − 1 skills a piece", of="share of pieces that use a skill")
 def one_skill_less(evidence):
-    return replace(evidence, predicted=containing_share(np.asarray(evidence.along["measure"]), SKILLS_EACH - 1))
+    return replace(evidence, predicted=np.array([containing_share(MEASURE, int(k) - 1) for k in SKILLS_EACH]))
 
 
 @skill_degrees.picture
 def degrees_and_shares(pieces, settings):
-    """Degrees of the rarest skill in a cluster (left), and the share of pieces that use a skill at all (right)."""
+    """Five skills a piece: degrees of the rarest in a cluster (left), the share of pieces that use a skill (right)."""
     degree, containing = pieces["mean degree of a skill"], pieces["share of pieces that use a skill"]
-    rare, edges = float(MEASURE[-1]), SKILLS_EACH * settings["texts"]
+    rare, k = float(MEASURE[-1]), int(SKILLS_EACH[0])
+    edges = k * settings["texts"]
     counts = np.arange(edges + 1)
     often = (
         np.bincount(np.asarray(degree.aside["first"][-1], int), minlength=edges + 1) / degree.aside["first"].shape[1]
@@ -96,8 +113,8 @@ def degrees_and_shares(pieces, settings):
     ]
     mu = np.linspace(0, 0.5, 60)
     shares = [
-        seen("seen", MEASURE, containing.observed),
-        Line("1 − (1 − μ)^k", mu, containing_share(mu, SKILLS_EACH)),
+        seen("seen", MEASURE, np.asarray(containing.observed)[0]),
+        Line("1 − (1 − μ)^k", mu, containing_share(mu, k)),
         Line("", mu, mu, rival="μ, the share of edges"),
     ]
     return Row(

@@ -26,8 +26,6 @@ from deeptheory.generalization.capacity.uniform_convergence import (
     signal_noise_sample,
 )
 from deeptheory.generalization.capacity.vc_bounds import (
-    log_growth_tail,
-    log_sauer,
     piecewise_linear_dimension,
     vc_deviation,
     vc_dimension_deviation,
@@ -285,6 +283,8 @@ def search_for_a_uniform_gap(key, *, trials: Trials = 2000, twin: bool = True):
     caps = [heights / 2, (np.arcsin(heights) + heights * np.sqrt(1 - heights**2)) / np.pi]
     coins = noise_labels(jax.random.fold_in(key, 4), 100_000, 1)[1]
     limits = np.array([vc_deviation(n, 8, 0.05) for n in sizes])
+    many, capacities, chances = np.ix_(np.array(sizes), np.array([3, 8, 20]), np.array([0.01, 0.05, 0.3]))
+    widths = vc_deviation(many, capacities, chances)
     few = max(trials // 25, 8)
     once = np.stack([gaps(n, 20, 0, trials) for n in short])
     in_samples = np.stack([gaps(n, 8, 6, few) for n in sizes])
@@ -312,9 +312,11 @@ def search_for_a_uniform_gap(key, *, trials: Trials = 2000, twin: bool = True):
             along={"n": np.array(sizes)},
             aside={"one function": np.sqrt(np.log(1 / 0.05) / (2 * np.array(sizes)))},
         ),
-        # The tail has 2 where this form of the bound has 4.
+        # The tail written out, with dimension and chance on axes of their own.
         "VC bound inverted": Identity(
-            log_growth_tail(limits, np.array(sizes), log_sauer(2 * np.array(sizes), 8)), np.log(0.05 / 2), scale=100.0
+            np.log(4) + capacities * np.log(2 * np.e * many / capacities) - many * widths**2 / 8,
+            np.broadcast_to(np.log(chances), widths.shape),
+            scale=100.0,
         ),
     }
 

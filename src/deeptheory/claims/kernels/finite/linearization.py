@@ -218,7 +218,14 @@ def fan_in_scaling(
     return {
         "first layer": Law(predictions[0], first, exact=True, along=along),
         "second layer": Law(predictions[1], second, exact=True, along=along),
-        "third layer": Law(predictions[2], third, along={"input": np.arange(2)}, sizes=np.asarray(widths), order=1),
+        "third layer": Law(
+            predictions[2],
+            third,
+            along={"input": np.arange(2)},
+            sizes=np.asarray(widths),
+            order=1,
+            aside={"layer 2": predictions[1]},
+        ),
         "scaled by its own width": Law(shrunk, np.array(own), exact=True, along=along),
     }
 
@@ -240,6 +247,17 @@ def variances_along_the_width(pieces):
 
 
 fan_in_scaling.control("scaled by the layer's own width", of="first layer", scaling="fan-out")
+
+
+@fan_in_scaling.control("layer 2 divided by the root of its own width", of="second layer")
+def second_by_its_own(evidence):
+    width = np.asarray(evidence.along["width"])[:, None]
+    return replace(evidence, predicted=(evidence.predicted - 0.4**2) * width / (width + 5) + 0.4**2)
+
+
+@fan_in_scaling.control("the variance of layer 2", of="third layer")
+def layer_below(evidence):
+    return replace(evidence, predicted=evidence.aside["layer 2"])
 
 
 @fan_in_scaling.control("the first layer divided by its fan-in too", of="first layer")
