@@ -397,6 +397,7 @@ def overlaps_at_the_end(link, sizes, lengths, offsets):
 @claim(
     items={
         "J11.10": ("weak recovery", "strong recovery"),
+        "J11.14": ("exponent 1, enough samples", "exponent 3, enough samples", "exponent 3, too short steps"),
         "J11.19": (
             "strong recovery",
             "exponent 1, enough samples",
@@ -519,7 +520,9 @@ def root_of_the_dimension(evidence):
     return replace(evidence, y=evidence.aside["missed"])
 
 
-@portrait_of_recovery.control("beyond a = 1 all b < a recover, as at exponent 1", of="exponent 3, too short steps")
+@portrait_of_recovery.control(
+    "α⁻¹ ≪ δ ≪ α^(−1/2) is enough, as printed", erratum="J11.14a", of="exponent 3, too short steps"
+)
 def diagonal_at_exponent_three(evidence):
     return replace(evidence, y=evidence.aside["missed"])
 
