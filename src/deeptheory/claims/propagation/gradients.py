@@ -64,8 +64,12 @@ def gradients_at_initialization(
 ):
     random = generator(key)
     depth, variance = 3, gain / width
-    x, y = random.standard_normal(width), 1.5 * random.standard_normal(width)
-    square, label = x @ x, y @ y
+    # Lengths within limits: a short label would leave its part of the mean unseen.
+    square, label = width * random.uniform(0.8, 1.2), width * random.uniform(2.0, 3.0)
+    x, y = (
+        length**0.5 * v / np.linalg.norm(v)
+        for length, v in zip((square, label), random.standard_normal((2, width)), strict=True)
+    )
     w = variance**0.5 * random.standard_normal((trials, depth, width, width))
     forward = [np.broadcast_to(x, (trials, width))]
     for k in range(depth):
