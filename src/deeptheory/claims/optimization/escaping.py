@@ -89,7 +89,7 @@ def a_saddle_costs_a_logarithm(
     dimension: Annotated[int, Interval(ge=2, le=200)] = 10,
     chance: Annotated[float, Interval(ge=0.01, le=0.2)] = 0.05,
     patience: Annotated[float, Interval(ge=0.05, le=2.0)] = 1.0,
-    trials: Trials = 176,
+    trials: Trials = 256,
 ):
     random, rho, tolerances = generator(key), hessian_lipschitz, [1 / inverse for inverse in inverse_tolerances]
     failures, missed, rises, allowed, drops, extra, halfway, paths, bottoms = [], [], [], [], [], [], [], [], []

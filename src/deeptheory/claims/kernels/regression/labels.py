@@ -126,7 +126,7 @@ def descended(weights, amplitudes, x, y, step):
     r"eigenvectors, that of random ones is spread evenly.",
 )
 def aligned_labels_train_faster(
-    key, *, images: Images = 80, widths: Sizes = (512, 2048, 8192), trials: Trials = 40, draws: Trials = 1500
+    key, *, images: Images = 80, widths: Sizes = (512, 2048, 8192), trials: Trials = 64, draws: Trials = 1500
 ):
     draw = generator(key)
     x, true = two_classes(images)
