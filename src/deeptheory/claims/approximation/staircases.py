@@ -144,9 +144,9 @@ Counts = Annotated[tuple[int, ...], Interval(ge=3, le=400), "increasing"]
     },
     says=r"$N$ ReLUs that join $N$ points of a graph, $h$ apart, are within $\frac{h^2}8\max|f''|$ of $f$, which a "
     r"parabola attains. $N$ sigmoids of steepness $k$ with steps half-way are within "
-    r"$\rho h(\frac12+2\sum_{j\ge1}\frac1{1+e^{jk}})$ of a $\rho$-Lipschitz $f$; $\rho|x-m|$, with a step at $m$, "
-    r"attains it but for the steps that are not there.",
-    needs="one input; one of the N units is the constant",
+    r"$\rho h(\frac12+2\sum_{j\ge1}\frac1{1+e^{jk}})$ of a $\rho$-Lipschitz $f$; $\rho|x-m|$, stepped at $m$, "
+    "comes up to that.",
+    needs="one input; one of the N units is the constant; attained but for what the steps beyond the ends would add",
     symbols={
         "N": "the number of neurons",
         "h": "the distance of neighbouring knots, $1/(N-1)$ on $[0,1]$",
