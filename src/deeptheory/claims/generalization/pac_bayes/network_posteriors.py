@@ -85,7 +85,7 @@ def network_recipe(
     law, history = train_posterior(jax.random.fold_in(key, 2), prior, x, y, **training)
     reported, surrogate, divergences = map(np.asarray, history)
     solved, by_batch = (
-        comparison_bound(kl_comparison(), surrogate, np.asarray(maurer_budget(divergences, count, delta)))
+        comparison_bound(kl_comparison(), surrogate, (divergences + np.log(2 * count**0.5 / delta)) / count)
         for count in (n, training["batch"])
     )
     errors = monte_carlo_errors(jax.random.fold_in(key, 3), law, x, y, passes=10, batch=n)
