@@ -47,8 +47,8 @@ def bent_supremum(inputs, right, left):
         "L8.22": ("two layers", "equal inputs", "factor of the depth"),
     },
     says=r"One unit with $\|w\|\le B$ and an $\ell$-Lipschitz activation has complexity at most $\ell "
-    r"B\max\|x_i\|/\sqrt n$; two ReLU layers with Frobenius norms at most $B$ at most $(2B)^2/\sqrt n$, the exact "
-    r"value being that of one hidden unit, whatever the width. Each further layer multiplies the bound by $2B$.",
+    r"B\max\|x_i\|/\sqrt n$; two ReLU layers, Frobenius norms at most $B$, at most $(2B)^2/\sqrt n$, the exact "
+    r"value that of one hidden unit at any width. Each further layer multiplies the bound by $2B$.",
     needs="inputs in the unit disc; activations bent at zero alone; exact for one unit and two layers, networks drawn "
     "from the balls for three",
     symbols={
