@@ -26,6 +26,8 @@ def test_the_glove_game_by_hand():
     np.testing.assert_allclose(shapley_values(table), [2 / 3, 1 / 6, 1 / 6], rtol=1e-15)
     np.testing.assert_allclose(shapley_by_orders(table), [2 / 3, 1 / 6, 1 / 6], rtol=1e-15)
     np.testing.assert_allclose(banzhaf_values(table), [3 / 4, 1 / 4, 1 / 4], rtol=1e-15)
+    assert shapley_difference(table, 0, 1) == pytest.approx(1 / 2)  # of ∅: 0; of the other right glove: 1
+    assert shapley_difference(np.array([0.0, 3.0, 1.0, 9.0]), 0, 1) == 2  # of two players the difference alone
 
 
 @pytest.mark.parametrize("players", [1, 2, 5, 7])

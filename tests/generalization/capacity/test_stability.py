@@ -56,7 +56,7 @@ def test_escape_by_simulation_of_one_run():
 
 def test_bounds_by_their_numbers():
     assert convex_sgd_stability(2.0, np.array([0.1, 0.3]), 10) == pytest.approx(8 * 0.4 / 10)
-    assert strongly_convex_sgd_stability(2.0, 0.5, 10) == pytest.approx(8 / 5)
+    assert strongly_convex_sgd_stability(3.0, 0.4, 10) == pytest.approx(18 / 4)
     assert regularized_stability(2.0, 0.5, 10) == pytest.approx(0.8)
     assert bounded_loss_stability(3.0, 2, 4) == pytest.approx(3 * (1 - 9 / 16))
     assert nonconvex_sgd_stability(1.0, 2.0, 0.5, 100, 11) == pytest.approx(2 / 10 * 1.0**0.5 * 10)

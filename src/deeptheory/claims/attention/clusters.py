@@ -284,10 +284,12 @@ def uniform_attention_climbs_half_the_energy(
     key, *, trials: Trials = 32, beta: Annotated[float, Interval(ge=0.0, le=20.0)] = 0.0
 ):
     starts = random_tokens(key, trials, 16, 3)
-    slope = np.stack([jax.vmap(jax.grad(interaction_energy), (0, None))(starts, b) for b in (0.0, 2.0)])
-    gradient, other = slope - np.sum(slope * starts, -1, keepdims=True) * starts
+    warm = np.array([0.5, 3.0])  # not 2, which would hide a factor β in the place of the 2
+    slope = np.stack([jax.vmap(jax.grad(interaction_energy), (0, None))(starts, b) for b in (0.0, *warm)])
+    gradient, *others = slope - np.sum(slope * starts, -1, keepdims=True) * starts
     velocities = jax.vmap(token_velocity, (0, None))
-    partition = np.sum(np.exp(2 * starts @ starts.swapaxes(-1, -2)), axis=-1, keepdims=True)
+    overlaps = starts @ starts.swapaxes(-1, -2)
+    climbed = [2 / 16 * np.exp(b * overlaps).sum(-1, keepdims=True) * velocities(starts, b) for b in warm]
     # The second grid of times takes steps twice as long and then waits: an estimate of all errors of the first.
     times = np.linspace(0.0, 10.0, 201)
     flow = jax.vmap(jax.vmap(partial(token_flow, substeps=4), (0, None, None)), (None, 0, None))
@@ -303,7 +305,7 @@ def uniform_attention_climbs_half_the_energy(
         "energy gained by the end": Identity(energy[:, -1] - energy[:, 0], worked, scale=16.0, error=2 * error),
         "energy never falls": Inequality(energy[:, :-1], energy[:, 1:], aside={"times": times, "energy": energy[:12]}),
         "gradient of the energy with temperature": Identity(
-            other, 2 / 16 * partition * velocities(starts, 2.0), scale=np.exp(2.0), size=16
+            np.array(others), np.array(climbed), scale=np.exp(warm)[:, None, None, None], size=16
         ),
     }
 

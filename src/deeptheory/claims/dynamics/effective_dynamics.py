@@ -291,6 +291,13 @@ def half_an_order_more(evidence):
     return replace(evidence, order=2.5)
 
 
+@spiked_matrices_are_localizable.control(
+    "of order N^(−5/2), along the gradient", of="noise along the gradient of a statistic"
+)
+def half_an_order_more_along_the_gradient(evidence):
+    return replace(evidence, order=2.5)
+
+
 @spiked_matrices_are_localizable.control("the gradient of one sample", of="squared gradient of the population loss")
 def noise_and_all(evidence):
     return replace(evidence, predicted=evidence.aside["of a sample"])

@@ -16,6 +16,8 @@ WIDTHS = (1, 3, 8)
 WORDS, CONTEXTS = 20, 30
 SIZES = [(1, 3, 2), (1, 5, 4), (2, 4, 6), (3, 7, 5), (2, 24, 3), (1, 2, 16)]
 """layers, length of a text, width"""
+TEXTS = (3, 1, 4, 2, 5, 7)
+"""texts of a corpus of each"""
 
 
 def by_columns(tokens, query, key, value):
@@ -95,8 +97,10 @@ def next_words_and_their_cost(key):
 
     layers, lengths, widths = np.array(SIZES).T
     counts = np.array([counted_products(*size) for size in SIZES])
-    said = np.array([attention_flops(symbols=3 * n, layers=k, length=n, width=d) for k, n, d in SIZES])
-    share = said / (3 * lengths * layers * widths * (widths + lengths))
+    symbols = np.array(TEXTS) * lengths
+    asked = zip(symbols.tolist(), SIZES, strict=True)
+    said = np.array([attention_flops(symbols=m, layers=k, length=n, width=d) for m, (k, n, d) in asked])
+    share = said / (symbols * layers * widths * (widths + lengths))
     return {
         "directions of log-probabilities": Exact(ranks, [width + 1 for width in WIDTHS], along={"width": WIDTHS}),
         "derivative of softmax": Identity(
@@ -110,12 +114,12 @@ def next_words_and_their_cost(key):
             aside={"names exchanged": swapped},
         ),
         "products of an epoch": Exact(
-            3 * counts,
+            np.array(TEXTS) * counts,
             said,
             along={"size": np.arange(len(SIZES))},
             aside={
                 "backward as dear as forward": said * 2 // 3,
-                "keys read once a text": 3 * 3 * lengths * layers * (6 * widths**2 + 4 * widths),
+                "keys read once a text": 3 * symbols * layers * (6 * widths**2 + 4 * widths),
             },
         ),
         "order of the cost": Chain(

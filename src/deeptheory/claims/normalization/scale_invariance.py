@@ -177,7 +177,7 @@ def one_layer(scales, weights, top, x, epsilon):
         "A13.5": ("means and variances after normalization", "derivative of the normalization"),
         "A13.6": ("invariant parts", "loss of scaled weights"),
         "A13.7": ("degree of the features", "loss of scaled weights"),
-        "A13.27": ("change of the output with ε", "stunted gradient"),
+        "A13.27": ("what ε leaves of the output", "change of the output with ε", "stunted gradient"),
     },
     says=r"With layer, group or batch normalization features $\mathrm{ReLU}(\gamma N(Wx)+\beta)$ have degree one in "
     r"all parameters; with what follows the last normalization fixed the loss is scale invariant, up to a share of "
@@ -224,6 +224,9 @@ def normalized_networks_are_scale_invariant(key, *, epsilon: Annotated[float, In
     every = np.concatenate([scales, tiny, line])
     (exact, sharp), (soft, blunt) = (one_layer(every, network.weights[0], network.top, x, e) for e in (0.0, epsilon))
     defects = np.linalg.norm(soft - exact, axis=(1, 2)) / np.linalg.norm(exact, axis=(1, 2))
+    # Both sides of the ReLU shrink by one factor, each input by its own: N is (Wx − mean)/√(s² + ε).
+    ratio = every[:9, None, None] * np.std(x @ network.weights[0].T, axis=1)[:, None] / np.sqrt(epsilon)
+    whole = np.asarray(exact)[:9]
     return {
         "means and variances after normalization": Identity(statistics, np.array([0.0, 1, 1, 1])[:, None], scale=1.0),
         "derivative of the normalization": Identity(
@@ -233,6 +236,14 @@ def normalized_networks_are_scale_invariant(key, *, epsilon: Annotated[float, In
         "invariant parts": Exact([" ".join(each) for each in parts], [".weights[0] .weights[1]"] * 3),
         "loss of scaled weights": Identity(
             np.array(losses)[:, 1], np.array(losses)[:, 0], condition=100.0, aside={"top too": np.array(losses)[:, 2]}
+        ),
+        "what ε leaves of the output": Identity(
+            np.asarray(soft)[:9],
+            whole / np.sqrt(1 + ratio**-2),
+            scale=np.max(np.abs(soft[:9]), axis=(1, 2), keepdims=True),
+            condition=10.0,
+            size=8.0,
+            aside={"beside s": whole / (1 + np.sqrt(epsilon) / ratio)},
         ),
         "change of the output with ε": Rate(
             scales,
@@ -264,6 +275,11 @@ def degree_two(evidence):
 @normalized_networks_are_scale_invariant.control("the top is trained and scaled too", of="loss of scaled weights")
 def top_scaled(evidence):
     return replace(evidence, left=evidence.aside["top too"])
+
+
+@normalized_networks_are_scale_invariant.control("ε beside s, not s²", of="what ε leaves of the output")
+def beside_the_deviation(evidence):
+    return replace(evidence, right=evidence.aside["beside s"])
 
 
 @normalized_networks_are_scale_invariant.picture

@@ -251,7 +251,8 @@ def ridge_path_to_the_ridgeless_bias(
     labels = {"case": np.asarray([f"γ = {gamma:g}, {entries}" for gamma, entries in PATHS]), "z": RIDGES}
     tight = np.swapaxes(bounds, 0, 2)
     ended = np.asarray(ends).T
-    start = [float(ridge_bias_limit(np.asarray([z]), gamma)[0]) for gamma, _ in PATHS for z in (0.0, 1e-9)]
+    # Not at γ = 2 alone, where 1 − 1/γ is 1/γ.
+    start = [ridge_bias_limit(np.asarray([0.0, 1e-9]), gamma, 3.0) for gamma in (0.5, 0.8, 1.6, 2.0, 5.0)]
     close: dict[str, Any] = dict(scale=40.0, condition=1e3, size=30.0)
     return {
         "bias along the ridge": Identity(*np.swapaxes(path, 0, 1), **close),
@@ -260,7 +261,9 @@ def ridge_path_to_the_ridgeless_bias(
         "bounds attained": Identity(np.asarray(attained), 1.0, size=12.0),
         "distance from the limiting curve": Limit(np.asarray(sizes), distance.mean(1), order=0.5, aside=drawn),
         "bias without a ridge": Identity(ended[0], ended[1], error=ended[2], **close),
-        "limiting bias without a ridge": Identity(np.asarray(start), [0, 0, 0.5, 0.5], scale=1.0, error=1e-8),
+        "limiting bias without a ridge": Identity(
+            np.asarray(start), 3 * np.array([0, 0, 0.375, 0.5, 0.8])[:, None], scale=1.0, error=1e-7
+        ),
         "forms along the axes": Law(limits, axes, along=labels, sizes=sizes, order=1.0),
         "forms along spread directions": Law(9 * limits, spread, along=labels, sizes=sizes, order=1.0),
     }
@@ -279,7 +282,7 @@ def printed_denominator(evidence):
 
 @ridge_path_to_the_ridgeless_bias.control("1 − 1/γ on both sides of one", of="limiting bias without a ridge")
 def on_both_sides(evidence):
-    return replace(evidence, right=np.asarray([-1, -1, 0.5, 0.5]))
+    return replace(evidence, right=3 * (1 - 1 / np.array([0.5, 0.8, 1.6, 2.0, 5.0]))[:, None])
 
 
 @ridge_path_to_the_ridgeless_bias.control("λ_max for λ_min in the bound on the slope", of="bounds on the slope")

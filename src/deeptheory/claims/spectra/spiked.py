@@ -205,7 +205,7 @@ def outlier_of_a_covariance(pieces):
     says=r"A direction planted in a symmetric noise matrix with strength $\theta>1$ sends the largest eigenvalue to "
     r"$\theta+1/\theta$, and its eigenvector has squared overlap $1-1/\theta^2$ with it. For $\theta\le1$ the "
     r"eigenvalue is at the edge 2 and the overlap vanishes.",
-    needs="noise of spectral variance one with independent entries; one direction, fixed beforehand",
+    needs="independent entries of noise, with variance one over the dimension; one direction, fixed beforehand",
     symbols={
         r"\theta": r"the eigenvalue of the planted matrix of rank one; the noise alone reaches from $-2$ to 2",
         r"\text{overlap}": "the squared cosine between the leading eigenvector and the planted direction",
@@ -260,6 +260,11 @@ def spiked_wigner_transition(key, *, sizes: Sizes = (32, 64, 128), trials: Trial
         # It falls like 1/N, but is the square of a nearly normal variable: that it falls is what so few draws settle.
         "overlap below the threshold": Limit(np.asarray(sizes), hidden, order=0.25),
     }
+
+
+@spiked_wigner_transition.control("an overlap of order N⁻²", of="overlap below the threshold")
+def one_order_more(evidence):
+    return replace(evidence, order=2.0)
 
 
 @spiked_wigner_transition.control("max(θ, 2) for the eigenvalue", of="eigenvalue above the threshold")

@@ -31,22 +31,35 @@ DEPTHS = ((100, 2, 1.0), (100, 3, 1.5), (400, 3, 0.5), (25, 4, 2.0))
 """Samples, layers and radius of bounds that are written out by hand."""
 
 
+SLOPES = ((1.0, 0.0), (2.0, -0.4), (0.5, 0.5), (1.5, -1.5))
+"""Activations a·relu(t) + b·relu(−t): the rectifier, a leaky one, an absolute value and a linear one."""
+
+
+def bent_supremum(inputs, right, left):
+    """The supremum over ‖w‖ ≤ 1 of a unit in the plane with slopes `right` and −`left` on the two sides of zero."""
+    both = relu_plane_supremum(np.concatenate([inputs, -inputs]))
+    return lambda signs: both(np.concatenate([right * signs, left * signs], axis=1))
+
+
 @claim(
     items={
-        "L8.21": ("one unit", "one unit, bound attained"),
+        "L8.21": ("one unit", "one unit, bound attained", "one unit, equal inputs"),
         "L8.22": ("two layers", "equal inputs", "factor of the depth"),
     },
-    says=r"One rectified unit with $\|w\|\le B$ has complexity at most $B\max\|x_i\|/\sqrt n$; two layers with "
-    r"Frobenius norms at most $B$ at most $(2B)^2/\sqrt n$, the exact value being that of one hidden unit, whatever "
-    r"the width. Each further layer multiplies the bound by $2B$.",
-    needs="inputs in the unit disc; exact for one unit and two layers, networks drawn from the balls for three",
+    says=r"One unit with $\|w\|\le B$ and an $\ell$-Lipschitz activation has complexity at most $\ell "
+    r"B\max\|x_i\|/\sqrt n$; two ReLU layers, Frobenius norms at most $B$, at most $(2B)^2/\sqrt n$, the exact "
+    r"value that of one hidden unit at any width. Each further layer multiplies the bound by $2B$.",
+    needs="inputs in the unit disc; activations bent at zero alone; exact for one unit and two layers, networks drawn "
+    "from the balls for three",
     symbols={
         r"w": "the weights of a unit",
         r"B": "the bound on the norm of a unit's weights, or of every layer",
+        r"\ell": "the Lipschitz constant of the activation, 1 for the rectifier",
         r"x_i": "the inputs",
         r"n": "their number",
     },
-    why=r"The rectifier is 1-Lipschitz, so it does not raise the complexity of the linear ball. What a second layer "
+    why=r"An activation multiplies the complexity of the linear ball by its Lipschitz constant at most, so the "
+    r"rectifier does not raise it; a linear one on two orthogonal inputs reaches the bound. What a second layer "
     r"can make of the units is, by Cauchy–Schwarz, $B$ times the root of the sum of their squared sums "
     r"$\sum\sigma_i\,\cdot$, each proportional to the norm of the unit's weights: largest when one unit has all of "
     r"the first layer. Layer after layer the contraction is used once more, at the price of a factor 2 for the sign "
@@ -61,7 +74,11 @@ def network_complexities(key, *, radius: Radius = 1.3, reach: Annotated[float, I
     x /= np.maximum(np.linalg.norm(x, axis=2, keepdims=True), 1)
     same = np.tile([[1.0, 0.0]], (n, 1))
     x = reach * np.concatenate([x, same[None]])  # equal inputs come nearest to the bound for two layers
-    unit = np.array([radius * exact_complexity(relu_plane_supremum(z), n) for z in x])
+    unit = np.array([[radius * exact_complexity(bent_supremum(z, *each), n) for z in x] for each in SLOPES])
+    steepest = np.max(np.abs(SLOPES), axis=1)
+    linear = ((1.5, 1.0, radius), (0.5, 2.0, radius / 2), (3.0, 0.7, 2 * radius))
+    # Inputs all equal to e₁: with S = Σσ the unit says a·S or b·S or nothing, and E max(S, 0) = E|S|/2.
+    sides = [max(a, b, 0.0) + max(-a, -b, 0.0) for a, b in SLOPES]
     two = np.array([radius**2 * exact_complexity(relu_plane_supremum(z, both_signs=True), n) for z in x])
     signs, first = all_signs(n)[::37], draw.standard_normal((2000, 3, 2))
     first *= radius / np.linalg.norm(first, axis=(1, 2), keepdims=True)
@@ -74,12 +91,19 @@ def network_complexities(key, *, radius: Radius = 1.3, reach: Annotated[float, I
     hidden = np.maximum(np.einsum("chk,nk->chn", first, x[0]), 0)
     deep = np.einsum("ch,chn->cn", second, np.maximum(np.einsum("cgh,chn->cgn", middle, hidden), 0))
     return {
-        "one unit": Inequality(unit, np.array([linear_complexity(z, radius) for z in x])),
-        # Inputs all equal to e₁: the unit gives B·E max(Σσ, 0)/n, half of the linear ball's B·E|Σσ|/n.
+        "one unit": Inequality(
+            unit,
+            steepest[:, None] * np.array([linear_complexity(z, radius) for z in x]),
+            along={"activation": ["ReLU", "leaky", "absolute value", "linear"]},
+        ),
         "one unit, bound attained": Identity(
-            radius * exact_complexity(relu_plane_supremum(same), n),
-            exact_complexity(ball_supremum(same, radius), n) / 2,
-            aside={"radius": radius},
+            [norm * exact_complexity(bent_supremum(size * np.eye(2), ell, -ell), 2) for ell, size, norm in linear],
+            [ell * norm * size / np.sqrt(2) for ell, size, norm in linear],
+            aside={"Lipschitz": [ell for ell, _, _ in linear], "radius": [norm for _, _, norm in linear]},
+        ),
+        "one unit, equal inputs": Identity(
+            [radius * exact_complexity(bent_supremum(same, *each), n) for each in SLOPES],
+            np.array(sides) * exact_complexity(ball_supremum(same, radius), n) / 2,
         ),
         "two layers": Inequality(two, frobenius_network_complexity(n, 2, radius)),
         "two layers of any width": Inequality(
@@ -105,7 +129,12 @@ network_complexities.control("inputs outside the disc of radius 4.9", of="two la
 
 @network_complexities.control("without B", of="one unit, bound attained")
 def without_the_radius(evidence):
-    return replace(evidence, right=evidence.right / evidence.aside["radius"])
+    return replace(evidence, right=np.asarray(evidence.right) / evidence.aside["radius"])
+
+
+@network_complexities.control("without the Lipschitz constant", of="one unit, bound attained")
+def without_the_slope(evidence):
+    return replace(evidence, right=np.asarray(evidence.right) / evidence.aside["Lipschitz"])
 
 
 @network_complexities.control("B for B²", of="equal inputs")
@@ -120,18 +149,19 @@ def without_the_two(evidence):
 
 @network_complexities.control("half the linear ball's, as when all inputs agree", of="one unit")
 def half_for_all_inputs(evidence):
-    return replace(evidence, bound=np.asarray(evidence.bound) / 2)
+    return replace(evidence, quantity=evidence.quantity[:1], bound=evidence.bound[:1] / 2)
 
 
 @network_complexities.picture
 def complexities_by_depth(pieces):
-    """Complexity of one unit and of two layers, exact on seven samples, from below for three; and the bounds."""
+    """Complexity of one ReLU unit and of two layers, exact on seven samples, from below for three; and the bounds."""
     two, three, unit = (pieces[name] for name in ("two layers", "three layers", "one unit"))
-    bounds = [float(np.max(unit.bound)), float(two.bound), float(three.bound)]
+    rectified, ball = np.asarray(unit.quantity)[0], np.asarray(unit.bound)[0]
+    bounds = [float(np.max(ball)), float(two.bound), float(three.bound)]
     return Curves(
         [
             Line("bound", [1, 2, 3], bounds),
-            Dots("exact", np.repeat([1, 2], len(two.quantity)), np.concatenate([unit.quantity, two.quantity])),
+            Dots("exact", np.repeat([1, 2], len(two.quantity)), np.concatenate([rectified, two.quantity])),
             Dots("at least, for three layers", [3, 3], three.quantity),
         ],
         x="layers", y="Rademacher complexity", log="y",

@@ -199,7 +199,7 @@ def one_and_many(pieces):
     says=r"With probability $1-\delta$ all of $N$ hypotheses have $R-R_S\le\sqrt{(\log N+\log\frac1\delta)/2n}$, and "
     r"$|R-R_S|\le\sqrt{(\log N+\log\frac2\delta)/2n}$. The bound for one hypothesis does not hold for one chosen among "
     r"many: with 1,000 coins it fails almost always.",
-    needs="losses in [0, 1], independent samples, hypotheses fixed beforehand; "
+    needs="losses in [0, 1] (in [a, b] all is b − a times as wide), independent samples, hypotheses fixed beforehand; "
     "arora's 2√((log N + log 1/δ)/m) is √8 times as wide",
     full=dict(trials=20_000),
     symbols={
@@ -225,6 +225,7 @@ def finite_classes(key, *, trials: Trials = 2000, delta: Confidence = 0.1):
     )
     one_sided = union_deviation(n, hypotheses, delta, sides=1)
     two_sided = union_deviation(n, hypotheses, delta)
+    wider = union_deviation(n, hypotheses, delta / 3, width=3.0)
     one = np.log(hypotheses / delta)
     cut = 0.2  # a deviation that half of the samples exceed: there draws resolve the exact law best
     sups = independent_sup_deviation(errors, 50, 200, 0.5, trials)
@@ -243,8 +244,10 @@ def finite_classes(key, *, trials: Trials = 2000, delta: Confidence = 0.1):
             np.exp(independent_log_tail(two_sided, n, hypotheses, risk, sides=2)), delta, aside=aside
         ),
         "constants as written": Identity(
-            np.stack([finite_class_deviation(n, hypotheses, delta), one_sided, two_sided]),
-            np.sqrt(np.stack([4 * one / n, one / (2 * n), (one + np.log(2)) / (2 * n)])),
+            np.stack([finite_class_deviation(n, hypotheses, delta), one_sided, two_sided, wider]),
+            np.sqrt(
+                np.stack([4 * one / n, one / (2 * n), (one + np.log(2)) / (2 * n), 9 * (one + np.log(6)) / (2 * n)])
+            ),
         ),
         "bounds inverted": Identity(
             np.stack([log_union_tail(one_sided, n, hypotheses), log_union_tail(two_sided, n, hypotheses, sides=2)]),
@@ -298,13 +301,20 @@ def dependent_copies(evidence):
 
 @finite_classes.control("no factor two in the width", of="constants as written")
 def half_the_width(evidence):
-    return replace(evidence, right=np.asarray(evidence.right) * np.array([0.5, 1.0, 1.0])[:, None, None, None])
+    return replace(evidence, right=np.asarray(evidence.right) * np.array([0.5, 1.0, 1.0, 1.0])[:, None, None, None])
 
 
 @finite_classes.control("log(1/δ) on two sides as on one", of="constants as written")
 def two_sides_as_one(evidence):
     right = np.asarray(evidence.right)
-    return replace(evidence, right=right[[0, 1, 1]])
+    return replace(evidence, right=right[[0, 1, 1, 3]])
+
+
+@finite_classes.control(
+    "the bound of losses in [0, 1], where they come from an interval of length 3", of="constants as written"
+)
+def without_the_width(evidence):
+    return replace(evidence, right=np.asarray(evidence.right) / np.array([1.0, 1.0, 1.0, 3.0])[:, None, None, None])
 
 
 @finite_classes.picture

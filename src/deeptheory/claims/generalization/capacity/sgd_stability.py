@@ -20,13 +20,16 @@ from deeptheory.generalization.capacity.stability import (
 from deeptheory.lab import Chain, Exact, Identity, Inequality, Law, Rate, Share, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line, seen
 
+BENT = 0.4
+"""the curvature of the strongly convex losses: not 1/2, whose inverse square is twice its inverse"""
+
 
 def _linear(w, z):
     return z * jnp.ones_like(w)
 
 
 def _bowl(w, z):
-    return 0.5 * w - z
+    return BENT * w - z
 
 
 def _valley(w, z):
@@ -46,7 +49,7 @@ coupled = {name: jax.jit(lambda s, a, b, i, e, g=g: coupled_sgd(g, s, a, b, i, e
     needs="steps at most 2 over the smoothness, and 1 over it for strong convexity; indices drawn uniformly and shared",
     full=dict(trials=40_000),
     symbols={
-        r"L": "the Lipschitz constant of the losses",
+        r"L": "the Lipschitz constant of the losses; of strongly convex ones half of what slopes of examples differ by",
         r"n": "the number of examples",
         r"\eta_t": "the step size at time $t$",
         r"\gamma": "the least curvature of strongly convex losses",
@@ -59,17 +62,20 @@ coupled = {name: jax.jit(lambda s, a, b, i, e, g=g: coupled_sgd(g, s, a, b, i, e
     r"At equal settings the dots at the last step lie on the two curves.",
 )
 def convex_sgd(key, *, trials: Trials = 24_576, loss: Literal["linear", "not convex"] = "linear"):
-    draw, n, T, eta, lipschitz, curvature = generator(key), 20, 40, 0.1, 1.5, 0.5
-    data = np.zeros((n, 1))
-    other = data.copy()
-    data[0], other[0] = lipschitz, -lipschitz
-    indices, steps = draw.integers(0, n, (trials, T)), np.full(T, eta)
-    ends = [coupled[name](np.zeros(1), data, other, indices, steps) for name in (loss, "strongly convex")]
-    limit = strongly_convex_sgd_stability(lipschitz, curvature, n)
+    draw, T, eta = generator(key), 40, 0.1
     times = np.arange(1, T + 1)
-    settling = limit * (1 - (1 - curvature * eta) ** times)  # contracting by 1 − ηγ a step
-    # The slope of both losses in w changes by 2L with the example: L times the distance is the change of a linear one.
-    changes = [lipschitz * np.abs(np.asarray(a - b))[:, 0] for a, b in ends]
+    constant, falling = np.full(T, eta), 2 * eta / np.sqrt(times)
+
+    def changed(name, lipschitz, n, steps):
+        """By how much a linear loss of slope L changes, L times the distance, where slopes ±L are exchanged."""
+        data = np.zeros((n, 1))
+        data[0] = lipschitz
+        a, b = coupled[name](np.zeros(1), data, -data, draw.integers(0, n, (trials, T)), steps)
+        return lipschitz * np.abs(np.asarray(a - b))[:, 0]
+
+    cells = ((1.5, 20, constant), (0.7, 9, falling))
+    limit = strongly_convex_sgd_stability(1.5, BENT, 20)
+    settling = limit * (1 - (1 - BENT * eta) ** times)  # contracting by 1 − ηγ a step
     x = draw.standard_normal((200, 5))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     swapped = np.vstack([-x[:1], x[1:]])
@@ -77,13 +83,17 @@ def convex_sgd(key, *, trials: Trials = 24_576, loss: Literal["linear", "not con
     a, b = logistic_runs(np.zeros(5), x, swapped, order, np.ones(400))
     return {
         "linear losses attain the bound": Law(
-            convex_sgd_stability(lipschitz, steps, n),
-            changes[0],
+            np.array([convex_sgd_stability(lipschitz, steps, n) for lipschitz, n, steps in cells]),
+            np.array([changed(loss, lipschitz, n, steps) for lipschitz, n, steps in cells]),
             exact=True,
-            aside={"times": times, "drift": [convex_sgd_stability(lipschitz, steps[:t], n) for t in times]},
+            along={"steps": ["constant", "falling"]},
+            aside={"times": times, "drift": [convex_sgd_stability(1.5, constant[:t], 20) for t in times]},
         ),
         "strongly convex losses": Law(
-            settling[-1], changes[1], exact=True, aside={"limit": limit, "settling": settling}
+            settling[-1],
+            changed("strongly convex", 1.5, 20, constant),
+            exact=True,
+            aside={"limit": limit, "settling": settling},
         ),
         "logistic regression": Inequality(
             np.mean(np.linalg.norm(np.asarray(a - b), axis=1)), convex_sgd_stability(1.0, np.ones(400), 200)
@@ -115,7 +125,7 @@ def drift(pieces):
         [
             Line("linear losses", times, linear.aside["drift"]),
             Line("strongly convex losses", times, bent.aside["settling"]),
-            seen("observed, linear", times[-1:], np.asarray(linear.observed)[None]),
+            seen("observed, linear", times[-1:], np.asarray(linear.observed)[:1]),
             seen("observed, strongly convex", times[-1:], np.asarray(bent.observed)[None]),
             Level("2L²/γn", y=float(bent.aside["limit"])),
         ],

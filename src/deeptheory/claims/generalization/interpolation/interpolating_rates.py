@@ -271,10 +271,13 @@ def minimax_proof(key, *, trials: Trials = 20_000, excess: Annotated[float, Inte
 
     weights = averaging_weights(singular_kernel(a)(np.linalg.norm(near, axis=2) / h))
     biases = (weights * (holder(near) - holder(np.zeros((500, 1, 2))))).sum(1) ** 2
-    angle = draw.uniform(0, 2 * np.pi, 30)
-    ring = 0.999999999 * h * np.stack([np.cos(angle), np.sin(angle)], 1)
-    on_ring = nadaraya_watson_weights(ring, np.zeros((1, 2)), kernel=singular_kernel(a), bandwidth=h)
-    at_distance = (on_ring @ (2 * np.linalg.norm(ring, axis=1) ** beta))[0] ** 2
+    # Points at distance h from a tip, for several L, h and β: at L = 2, h = 0.4, β = ½ the first.
+    tipped = np.array([[2.0, 0.4, 0.5], [0.7, 0.25, 0.3], [1.5, 0.6, 1.0]])
+    angle, at_distance = draw.uniform(0, 2 * np.pi, 30), []
+    for slope, radius, power in tipped:
+        ring = 0.999999999 * radius * np.stack([np.cos(angle), np.sin(angle)], 1)
+        on_ring = nadaraya_watson_weights(ring, np.zeros((1, 2)), kernel=singular_kernel(a), bandwidth=float(radius))
+        at_distance.append((on_ring @ (slope * np.linalg.norm(ring, axis=1) ** power))[0] ** 2)
     # The two terms of the variance, for 60 points of which a ball of radius h catches about 7.5.
     mass = float(np.pi * h**2 / 4)
     lengths = np.linalg.norm(draw.uniform(-1, 1, (trials, 60, 2)), axis=2)
@@ -282,14 +285,17 @@ def minimax_proof(key, *, trials: Trials = 20_000, excess: Annotated[float, Inte
     many = np.sum(lengths <= h, axis=1) > 60 * mass / 2
     bound = second_moment_bound(60, 2, a, bandwidth=h, mass=mass, highest=0.25)
     few = scipy.stats.binom.cdf(np.floor(60 * mass / 2), 60, mass)
-    grown = 10.0 ** np.arange(2, 7)
-    bandwidths = np.asarray(minimax_bandwidth(grown, 2, 1.0))
-    terms = [
-        second_moment_bound(int(n), 2, a, bandwidth=float(h), mass=float(np.pi * h**2 / 4), highest=0.25)
-        for n, h in zip(grown, bandwidths, strict=True)
-    ]
     cases = ((1, 0.25), (1, 0.45), (2, 0.5), (2, 0.9), (3, 1.0), (3, 1.4))
     areas = {1: 2.0, 2: 2 * np.pi, 3: 4 * np.pi}
+    # Of a uniform density q a ball has the mass q·v_d·h^d, and the bound is 4d/((d − 2a)·n²h^d·q·v_d).
+    grown, terms = 10.0 ** np.arange(2, 7), []
+    for (d, exponent), q in zip(cases, (0.5, 0.3, 0.25, 0.2, 0.125, 0.4), strict=True):
+        radii_d, volume = np.asarray(minimax_bandwidth(grown, d, 1.0)), areas[d] / d
+        values = [
+            second_moment_bound(int(n), d, exponent, bandwidth=float(r), mass=float(q * volume * r**d), highest=q)
+            for n, r in zip(grown, radii_d, strict=True)
+        ]
+        terms.append(np.array(values) * grown**2 * radii_d**d * q * volume)
     shells = [
         areas[d] * quad(lambda r, d=d, a=a: r ** (d - 1 - 2 * a), 0, 1, epsabs=0, epsrel=1e-12)[0] for d, a in cases
     ]
@@ -309,9 +315,11 @@ def minimax_proof(key, *, trials: Trials = 20_000, excess: Annotated[float, Inte
         ),
         # The last is the one with all points at distance h, where the bound is reached.
         "squared bias": Inequality(
-            np.append(biases, at_distance), 4 * h ** (2 * beta), error=1e-8, aside={"slope": 2.0}
+            np.append(biases, at_distance[0]), 4 * h ** (2 * beta), error=1e-8, aside={"slope": 2.0}
         ),
-        "squared bias with all samples at distance h": Identity(at_distance, 4 * h ** (2 * beta), error=1e-8),
+        "squared bias with all samples at distance h": Identity(
+            np.array(at_distance), tipped[:, 0] ** 2 * tipped[:, 1] ** (2 * tipped[:, 2]), error=1e-8
+        ),
         "integral of the squared kernel": Identity(
             np.array(shells),
             np.array([kernel_square_integral(d, a) for d, a in cases]),
@@ -323,7 +331,7 @@ def minimax_proof(key, *, trials: Trials = 20_000, excess: Annotated[float, Inte
             {"where half are near": (np.mean(first * many), bound), "where few are near": (np.mean(first * ~many), few)}
         ),
         "order of the squared weight": Identity(
-            np.array(terms) * grown**2 * bandwidths**2 * np.pi / 4, 4 * 2 / (2 - 2 * a), size=4.0
+            np.array(terms), np.array([[4 * d / (d - 2 * exponent)] for d, exponent in cases]), size=4.0
         ),
     }
 

@@ -85,11 +85,9 @@ def network_recipe(
     training: dict[str, Any] = dict(loss=SHARP, epochs=epochs, batch=200, rate=2e-2, delta=delta)
     law, history = train_posterior(jax.random.fold_in(key, 2), prior, x, y, **training)
     reported, surrogate, divergences = map(np.asarray, history)
-    solved, by_half = (
-        comparison_bound(kl_comparison(), surrogate, np.asarray(maurer_budget(divergences, count, delta)))
-        for count in (n, n // 2)
-    )
-    by_pinsker = surrogate + np.sqrt(np.asarray(maurer_budget(divergences, n, delta)) / 2)
+    budgets = [(divergences + np.log(2 * count**0.5 / delta)) / count for count in (n, n // 2)]
+    solved, by_half = (comparison_bound(kl_comparison(), surrogate, each) for each in budgets)
+    by_pinsker = surrogate + np.sqrt(budgets[0] / 2)
     errors = monte_carlo_errors(jax.random.fold_in(key, 3), law, x, y, passes=10, batch=n)
     risk = float(monte_carlo_risk(errors, 10 * n, 0.01))
     budget = float(maurer_budget(float(network_kl(law, prior)), n, delta))

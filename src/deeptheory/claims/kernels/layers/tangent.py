@@ -234,7 +234,8 @@ def with_prefactor(evidence):
     says=r"In a ReLU network with two hidden layers $\Theta(x,x)$ has mean exactly $3\|x\|^2$ at any width; covariance "
     r"and tangent kernel of one network differ from the recursions $\Sigma^{(h)}$ and $\Theta^{(h)}$ by order "
     r"$\mathrm{width}^{-1/2}$, and only by order 1/width on average.",
-    needs="no biases; standard normal weights; hidden layers of equal width",
+    needs="no biases; standard normal weights over the root of the fan-in, and squares of the ReLU counted twice "
+    r"($c_\sigma=2$); hidden layers of equal width",
     full=dict(widths=(64, 128, 256)),
     symbols={
         r"\Theta": r"the tangent kernel of the network, products $\langle\nabla f(x),\nabla f(x')\rangle$ of "
