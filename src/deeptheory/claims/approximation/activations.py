@@ -68,7 +68,11 @@ def monomials_by_differences(*, powers: Annotated[int, Interval(ge=2, le=3)] = 3
     forward, centred = errors(False), errors(True)
     terms = np.array([[monomial_error_term(p, np.tanh, at, h, X) for h in STEPS] for p in k.tolist()])
     central = np.array([[monomial_error_term(p, np.tanh, at, h, X, centred=True) for h in STEPS] for p in k.tolist()])
-    worst = lambda off: np.abs(off).max((0, -1))  # noqa: E731 — of all powers and places, at each step
+
+    def worst(off):
+        """Of all powers and places, at each step."""
+        return np.abs(off).max((0, -1))
+
     orders, points = 8, np.array([0.0, 0.5])
     known = [[[float(mpmath.diff(f, b, n)) for n in range(6)] for b in points] for _, f in EXACT.values()]
     found = [lively_point(f, orders) for f, _ in EXACT.values()]
