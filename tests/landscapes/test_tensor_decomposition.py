@@ -1,5 +1,7 @@
 """Critical points of orthogonal tensors against a search, topology and a Hessian taken along geodesics."""
 
+from itertools import product
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -63,6 +65,21 @@ def test_one_step_online_by_hand():
     u = np.array([0.6, 0.0, 0.8])
     u = u - (u @ [1.0, 5.0, 2.0]) ** 3 / 16 * np.array([1.0, 0.0, 2.0])
     np.testing.assert_allclose(found[1], u / np.linalg.norm(u), rtol=1e-12)
+
+
+@pytest.mark.item("H5.7")
+def test_online_descent_starts_on_average_along_a_quarter_of_the_tensors_gradient():
+    """Over all samples of a sign (fourth moment 1) and of a signal ±√(3/2) or 0, a third each (3/2): weights 2, 3/2."""
+    rows, values = basis(2), ((-1.0, 1.0), (-(1.5**0.5), 0.0, 1.5**0.5))
+    samples = jnp.asarray(np.array(list(product(*values))) @ rows)
+    u = jnp.array([0.6, 0.8])
+
+    def first_step(x, rate):
+        return tensors.online_components(x[None, None], u[None], rates=rate[None])[0]
+
+    moves = jax.vmap(lambda x: jax.jvp(lambda rate: first_step(x, rate), (jnp.zeros(()),), (jnp.ones(()),))[1])(samples)
+    gradient = jax.grad(tensors.OrthogonalTensor(jnp.asarray(rows), jnp.array([2.0, 1.5])))(u)
+    np.testing.assert_allclose(moves.mean(0), -(gradient - (gradient @ u) * u) / 4, atol=1e-6)
 
 
 def test_refusals():

@@ -236,7 +236,7 @@ def companions(pieces):
 @claim(
     items={
         "L10.45": ("gain σ and shift μ", "loss along the size of the weights"),
-        "L10.46": ("networks of any first weight", "least error without a gain", "error with a gain"),
+        "L10.46": ("networks of any first weight", "least error without a gain", "tanh with a gain, ReLU without"),
     },
     says=r"With $\gamma=\sigma$ and shift $\mu$ batch normalization gives the layer back; only the size of the "
     r"incoming weights has lost its meaning. Without the gain $f=w_2\varphi(w_1x)$ is $w_2\varphi(\pm(x-\bar x)/s)$ "
@@ -310,7 +310,7 @@ def a_gain_gives_back_the_size(key, *, steepness: Annotated[float, Interval(ge=1
         "least error without a gain": Inequality(
             np.broadcast_to(least, errors.shape), errors, aside={"half a gain": nearer}
         ),
-        "error with a gain": Identity(
+        "tanh with a gain, ReLU without": Identity(
             np.stack([steep, inputs.std(ddof=1) * steepness * rectified]),
             np.stack([target, np.maximum(steepness * (inputs - inputs.mean()), 0)]),
             scale=steepness,
@@ -343,7 +343,7 @@ def half_a_gain(evidence):
     return replace(evidence, bound=np.broadcast_to(evidence.aside["half a gain"], np.shape(evidence.bound)))
 
 
-@a_gain_gives_back_the_size.control("tanh without a gain", of="error with a gain")
+@a_gain_gives_back_the_size.control("tanh without a gain", of="tanh with a gain, ReLU without")
 def without_a_gain(evidence):
     return replace(evidence, left=np.stack([evidence.aside["without"], np.asarray(evidence.left[1])]))
 
@@ -351,7 +351,7 @@ def without_a_gain(evidence):
 @a_gain_gives_back_the_size.picture
 def steep_target(pieces):
     """The steep target, the network with a gain on it, and the best network without one."""
-    fits = pieces["error with a gain"]
+    fits = pieces["tanh with a gain, ReLU without"]
     order = np.argsort(fits.aside["inputs"])
     x = np.asarray(fits.aside["inputs"])[order]
     return Curves(

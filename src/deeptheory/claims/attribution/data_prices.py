@@ -36,9 +36,10 @@ def neighbours(draw):
 @claim(
     items={"A10.16": ("sum of the prices", "price of a copy", "price of a wrong label", "prices of neighbours")},
     says=r"Let $U(S)$ be minus the test error after training on $S$. Shapley prices of $n$ training points add up to "
-    r"$U([n])-U(\emptyset)$; a point and its copy cost the same, a wrong label less than nothing; for nearest "
-    "neighbours prices need no enumeration.",
-    needs="ridge regression of 8 points in 2 dimensions, one copied, one with its label turned round",
+    r"$U([n])-U(\emptyset)$; a point and its copy cost the same, a wrong label on average less than nothing; for "
+    "nearest neighbours prices need no enumeration.",
+    needs="ridge regression of 8 points in 2 dimensions, one copied, one with its label turned round; or the 3 nearest "
+    "of 8 neighbours",
     full=dict(trials=2000),
     symbols={"U": "the utility of training points", "S": "those trained on", "n": "how many there are"},
     why="A copy is interchangeable with its original, so symmetry prices them alike, and since the second of them adds "

@@ -324,7 +324,7 @@ def games_without_equilibrium(key, *, games: Count = 12):
             along={"value": ["pure, discriminator", "pure, generator", "mixed"], "modes": modes},
         ),
         "pairs of moves that settle it": Exact(
-            np.array([*settled, int(saddle.sum())]), np.array([*np.zeros(14, int), 1])
+            np.array([*settled, *saddle.ravel().astype(int)]), np.array([*np.zeros(14, int), 0, 1, 0, 0])
         ),
         "values where modes differ": Identity(
             np.array([*np.array([pure_values(table) for table in uneven]).T, [each.least_loss for each in mixed]]),

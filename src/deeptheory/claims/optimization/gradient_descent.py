@@ -312,10 +312,10 @@ def means_and_bounds(pieces):
 
 
 @claim(
-    items={"A2.22": "", "L5.16": "", "A7.8": ""},
+    items={},
     says=r"Without convexity, for $\eta\le1/L$ the least of $T$ squared gradient norms is at most "
     r"$4\Delta/((T-1)(4\eta-L\eta^2)+2/L)$ where $\Delta=f(x_0)-f^*$.",
-    needs="curvature between −L and L; η ≤ 1/L; searched with L from 0.2 to 5",
+    needs="curvature between −L and L; η ≤ 1/L; searched in one variable, with L from 0.2 to 5 and η from 1/(2L)",
     # With shorter steps a straight line comes so near the bound that the search ends there. The worst functions
     # alternate between both ends of the curvature; fewer generations do not find them, nor do these beyond T = 3.
     over=dict(

@@ -95,6 +95,9 @@ def a_kick_leaves_the_ridge(
             y = (1 + growth) * y - kicks[time]
     ends = np.array([0.3, 1.0, 4.0])
     out = np.stack([np.argmax(np.abs(path) > end, axis=0) for end in ends])
+    # How large a run is at the end says nearly when it left; that, a normal number's logarithm, has a known mean.
+    size = np.log(np.abs(y) / np.sqrt(np.sum((1 + growth) ** (2 * np.arange(steps)))) / (rate * noise))
+    told = (size + (np.euler_gamma + np.log(2)) / 2) / np.log1p(growth)
     late = np.array([steps // 8, steps // 4, steps // 2])
     return {
         "plain descent": Exact(np.array([np.all(paths[0, :, 1] == 0), paths[0, -1, 0] < 1e-6]), np.array([True, True])),
@@ -114,10 +117,10 @@ def a_kick_leaves_the_ridge(
         ),
         "mean time to leave": Law(
             np.asarray(kick_escape_time(ends, growth=growth, kick=rate * noise)),
-            out,
+            out + told,
             exact=True,
             along={"R": ends},
-            aside={"growth": growth, "kick": rate * noise},
+            aside={"growth": growth, "kick": rate * noise, "out": out[1]},
         ),
     }
 
@@ -149,6 +152,18 @@ def first_kick(evidence):
     return replace(evidence, predicted=alone)
 
 
+@a_kick_leaves_the_ridge.control("σ = ηs/√(2ηγ), as of a diffusion", of="mean time to leave")
+def as_of_a_diffusion(evidence):
+    growth = evidence.aside["growth"]
+    larger = np.log1p(growth / 2) / 2 / np.log1p(growth)
+    return replace(evidence, predicted=evidence.predicted - larger)
+
+
+@a_kick_leaves_the_ridge.control("without the half step", of="mean time to leave")
+def without_the_half_step(evidence):
+    return replace(evidence, predicted=evidence.predicted - 0.5)
+
+
 @a_kick_leaves_the_ridge.control("the same time for every R, that of R = 1", of="mean time to leave")
 def without_the_end(evidence):
     return replace(evidence, predicted=np.full(3, np.asarray(evidence.predicted)[1]))
@@ -158,7 +173,7 @@ def without_the_end(evidence):
 def ways_and_times(pieces, settings):
     """The coordinate along the way out, from three starts (left); times at which noisy runs have left (right)."""
     ways, times = pieces["steps to leave"], pieces["mean time to leave"]
-    paths, out = np.asarray(ways.aside["paths"]), np.asarray(times.observed)[1]  # R = 1
+    paths, out = np.asarray(ways.aside["paths"]), np.asarray(times.aside["out"])  # R = 1
     rate = np.log1p(times.aside["growth"])
     mean = float(np.asarray(times.predicted)[1])
     middle = mean - 0.5 - (np.euler_gamma + np.log(2)) / 2 / rate

@@ -114,7 +114,7 @@ def signal_length(evidence):
 @claim(
     items={"A5.16": ""},
     says=r"$D\ge2m\ln(1/\delta)$ noise coordinates bring the test error of the one-step classifier down to $\delta$.",
-    needs="m ≥ 5 and δ ≥ 10⁻⁶: with one or two points the length of the junk fluctuates too much for this rule",
+    needs="m ≥ 5 and δ ≥ 10⁻⁶: the junk of few points fluctuates in length, too much for this rule at tiny δ",
     over=dict(m=Integers(5, 2000, log=True), delta=Reals(1e-6, 0.5, log=True)),
     each="loop",
     draws=48,
@@ -127,7 +127,7 @@ def signal_length(evidence):
     why=r"The error is near $\Phi(-\sqrt{D/m})$, and $\Phi(-t)\le\frac12e^{-t^2/2}$: so $D/m=2\ln(1/\delta)$ is "
     r"enough, with a factor 2 to spare for the fluctuating length of the noise. Half of it is not, and the root of "
     r"the logarithm makes $t$ only the fourth root of $\ln(1/\delta)$: the error then hardly falls with $\delta$.",
-    notice=r"Below the diagonal the error is what was asked for. With $D=m\sqrt{\ln(1/\delta)}$ it stays above a "
+    notice=r"Below the diagonal the error is smaller than asked. With $D=m\sqrt{\ln(1/\delta)}$ it stays above a "
     r"fortieth while the $\delta$ asked for falls to a millionth; a constant makes up for that at one $\delta$ only.",
 )
 def dimension_for_test_error(m, delta, *, share: Annotated[float, Interval(ge=0.1, le=10)] = 2.0):

@@ -211,7 +211,7 @@ def finite_after_all(evidence):
 @claim(
     items={
         "L9.3": ("the inequality", "what is missing", "equality at the Gibbs law"),
-        "A5.33": ("squared gaps on a sample", "gaps of one sign"),
+        "A5.33": ("squared gaps on a sample", "equal gaps, and mean squares"),
     },
     says=r"$\mathbb E_Q\varphi\le KL(Q\|P)+\ln\mathbb E_Pe^\varphi$ for every $Q$ dominated by $P$; what is missing is "
     r"$KL(Q\|G)$ with $G\propto Pe^\varphi$. Hence for every sample "
@@ -225,7 +225,7 @@ def finite_after_all(evidence):
         r"KL(Q\|P)": r"the relative entropy $\mathbb E_Q\ln(dQ/dP)$",
         r"G": "the Gibbs law, the prior reweighted by $e^\\varphi$",
         r"\Delta": "true risk minus training error of a hypothesis",
-        r"m": "the number of examples, 50 here",
+        r"m": "the number of examples",
     },
     why=r"Write out $KL(Q\|G)$: its logarithm is $\ln(Q/P)-\varphi+\ln\mathbb E_Pe^\varphi$, so that "
     r"$KL(Q\|G)=KL(Q\|P)-\mathbb E_Q\varphi+\ln\mathbb E_Pe^\varphi$, and a relative entropy is never negative. "
@@ -258,16 +258,17 @@ def change_of_measure(
     if moment == "of the score":
         log_moment = (p * score).sum(-1)
     error = 1e-13 * (1 + np.abs(score).max(-1))
-    m = 50
+    m = draw.integers(5, 101, count)
     risks = draw.uniform(0.05, 0.95, (count, 6))
-    gaps = risks - draw.binomial(m, risks) / m
-    level = np.abs(gaps[:, :1])
+    gaps = risks - draw.binomial(m[:, None], risks) / m[:, None]
+    same = np.repeat(gaps[:, :1], 6, axis=1)
     # Any posterior on the sample; and, where the inequality is reached, the prior itself with all gaps equal.
-    squares = np.stack([(q * gaps).sum(-1) ** 2, level[:, 0] ** 2])
-    paid = np.stack([divergence, np.zeros(count)])
-    log_mean = np.asarray(logsumexp(m / 2 * gaps**2, b=p, axis=-1))
-    log_fewer = np.asarray(logsumexp((m - 1) / 2 * gaps**2, b=p, axis=-1))
-    at_gibbs = np.asarray(gibbs_posterior(p, m / 2 * gaps**2)) if support == "dominated" else q
+    squares = np.stack([(q * gaps).sum(-1) ** 2, (p * same).sum(-1) ** 2])
+    paid = np.stack([divergence, np.asarray(finite_kl(p, p))])
+    log_mean, log_same, log_fewer, same_fewer = (
+        np.asarray(logsumexp(size[:, None] / 2 * each**2, b=p, axis=-1)) for size in (m, m - 1) for each in (gaps, same)
+    )
+    at_gibbs = np.asarray(gibbs_posterior(p, m[:, None] / 2 * gaps**2)) if support == "dominated" else q
     return {
         "the inequality": Inequality(
             (q * score).sum(-1), divergence + log_moment, error=error, aside={"prior": p[:3], "score": score[:3]}
@@ -283,20 +284,20 @@ def change_of_measure(
         ),
         "squared gaps on a sample": Inequality(
             m / 2 * squares - paid,
-            np.stack([log_mean, m / 2 * level[:, 0] ** 2]),
+            np.stack([log_mean, log_same]),
             error=1e-13 * m,
             aside={"one more": (m + 1) / 2 * squares - paid},
         ),
-        "gaps of one sign": Identity(
+        "equal gaps, and mean squares": Identity(
             np.stack(
                 [
-                    m / 2 * (p * level).sum(-1) ** 2 - np.asarray(finite_kl(p, p)),
+                    m / 2 * squares[1] - paid[1],
                     m / 2 * (at_gibbs * gaps**2).sum(-1) - np.asarray(finite_kl(at_gibbs, p)),
                 ]
             ),
-            np.stack([m / 2 * level[:, 0] ** 2, log_mean]),
-            scale=float(m),
-            aside={"one fewer": np.stack([(m - 1) / 2 * level[:, 0] ** 2, log_fewer])},
+            np.stack([log_same, log_mean]),
+            scale=m,
+            aside={"one fewer": np.stack([same_fewer, log_fewer])},
         ),
     }
 
@@ -314,7 +315,7 @@ def one_example_more(evidence):
     return replace(evidence, quantity=evidence.aside["one more"])
 
 
-@change_of_measure.control("m − 1 in the exponent", of="gaps of one sign")
+@change_of_measure.control("m − 1 in the exponent", of="equal gaps, and mean squares")
 def one_example_fewer(evidence):
     return replace(evidence, right=evidence.aside["one fewer"])
 
