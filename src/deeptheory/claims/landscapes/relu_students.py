@@ -35,8 +35,8 @@ def slopes_at(loss, points):
         "L5.26": ("what makes it a spurious minimum", "runs that find the teacher"),
     },
     says="A student of as many ReLU neurons as its teacher of orthogonal ones, twelve here, has spurious minima: of "
-    "positive loss, without slope, and with a positive definite Hessian. Because of them descent on the population "
-    "loss $L$ misses the teacher in more than a tenth of the runs; with four neurons it does not.",
+    "positive loss, without slope, and with a positive definite Hessian. Descent on the population loss $L$ "
+    "misses the teacher in more than a tenth of the runs; four neurons do not.",
     needs="standard Gaussian inputs; outer weights one",
     symbols={"L": "the population loss, half the mean squared error over all inputs"},
     why="Each student neuron wants to be a teacher neuron. Once two of them share one, and another serves two, no "
