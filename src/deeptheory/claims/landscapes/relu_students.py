@@ -36,11 +36,12 @@ def slopes_at(loss, points):
     },
     says="A student of as many ReLU neurons as its teacher of orthogonal ones, twelve here, has spurious minima: of "
     "positive loss, without slope, and with a positive definite Hessian. Descent on the population loss $L$ "
-    "misses the teacher in more than a tenth of the runs; four neurons do not.",
+    "misses the teacher in more than a tenth of runs.",
     needs="standard Gaussian inputs; outer weights one",
     symbols={"L": "the population loss, half the mean squared error over all inputs"},
     why="Each student neuron wants to be a teacher neuron. Once two of them share one, and another serves two, no "
-    "small change puts it right: neurons would have to turn across each other.",
+    "small change puts it right: neurons would have to turn across each other. With four neurons "
+    "every run comes down.",
     notice="The runs end at a few levels: zero, and a few values well above it, at which several runs meet: minima "
     "of the landscape, and no accident of a run.",
 )
