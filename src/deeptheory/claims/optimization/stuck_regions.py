@@ -240,14 +240,11 @@ def bands_and_slices(pieces):
 
 
 @claim(
-    items={
-        "A7.16": ("share that has left", "median time along the dimension"),
-        "H5.5": ("share that has left", "median time along the dimension"),
-    },
+    items={"A7.16": ("share that has left", "median time along the dimension")},
     says=r"From a uniform point of a ball around a quadratic saddle a run has left by time $t$ with the probability "
     r"that $|x_1|>R/((1+\eta\gamma)^t-1)$. The median of $(1+\eta\gamma)^{\text{time}}$ grows like $\sqrt d$: each "
     r"doubling of the dimension costs $\frac12\ln2/\ln(1+\eta\gamma)$ steps.",
-    needs="one way down, the other curvatures 1 and η = 1; R large beside the radius of the ball",
+    needs="one way down, the other curvatures 1 and η at most 1; R large beside the radius of the ball",
     symbols={
         "t": "a number of steps",
         "x_1": "the first coordinate of the start, along the way down",
@@ -261,32 +258,34 @@ def bands_and_slices(pieces):
     r"as many dimensions cost only $\frac12\ln1000$ over the rate.",
     notice="Curves of one shape, moved to the right by the same number of steps for every factor of ten in "
     "dimension. Were the needed time to grow with $d$ itself in the logarithm, the moves would be twice as far.",
-    explore={"descent": (0.05, 0.1, 0.2)},
+    explore={"descent": (0.1, 0.2, 0.4)},
 )
 def escape_time_grows_with_the_logarithm_of_dimension(
     key,
     *,
-    descent: Annotated[float, Interval(ge=0.02, le=1.0)] = 0.1,
+    descent: Annotated[float, Interval(ge=0.02, le=1.0)] = 0.2,
+    rate: Annotated[float, Interval(ge=0.1, le=1.0)] = 0.5,
     dimensions: Annotated[Sizes, MinLen(3)] = (10, 100, 1000),
     trials: Trials = 100_000,
 ):
     from scipy import special
 
-    random, radius = generator(key), 10.0
-    horizon = int(np.ceil(np.log(50 * radius * dimensions[-1] ** 0.5) / np.log1p(descent)))
+    random, radius, growth = generator(key), 10.0, rate * descent
+    horizon = int(np.ceil(np.log(50 * radius * dimensions[-1] ** 0.5) / np.log1p(growth)))
     counts, predicted, medians, curves = [], [], [], []
     for d in dimensions:
-        # A point of the ball by its first coordinate and the length of the others, which vanish at the first step.
+        # A point of the ball by its first coordinate and the length of the others, which all shrink alike.
         first, others = random.standard_normal(trials), random.chisquare(d - 1, trials) ** 0.5
         length = random.uniform(size=trials) ** (1 / d) / np.hypot(first, others)
         pair = np.stack([first * length, others * length], 1)
-        left = np.asarray(times_at_saddle(descent, jnp.asarray(pair), radius, steps=horizon, dimension=2))
+        runs = dict(steps=horizon, dimension=2, rate=rate)
+        left = np.asarray(times_at_saddle(descent, jnp.asarray(pair), radius, **runs))
         quantiles = special.betaincinv(0.5, (d + 1) / 2, np.array([0.7, 0.5, 0.3])) ** 0.5
-        times = np.ceil(escape_time(quantiles, radius=radius, growth=descent)).astype(int)
+        times = np.ceil(escape_time(quantiles, radius=radius, growth=growth)).astype(int)
         counts.append([int(np.sum(left <= t)) for t in times])
-        width = np.asarray(stuck_width(radius, growth=descent, steps=times))
+        width = np.asarray(stuck_width(radius, growth=growth, steps=times))
         predicted.append(1 - np.asarray(slab_share(width, radius=1.0, dimension=d)))
-        medians.append((1 + descent) ** np.median(left))
+        medians.append((1 + growth) ** np.median(left))
         curves.append(np.mean(left[:, None] <= np.arange(horizon + 1), 0))
     return {
         "share that has left": Share(
@@ -317,7 +316,8 @@ def shifted_curves(pieces, settings):
     found = pieces["share that has left"]
     curves, radius, marks = found.aside["curves"], float(found.aside["radius"]), []
     time = np.arange(1, curves.shape[1])
-    width = np.asarray(stuck_width(radius, growth=settings["descent"], steps=time))
+    growth = settings["rate"] * settings["descent"]
+    width = np.asarray(stuck_width(radius, growth=growth, steps=time))
     for d, curve in zip(found.along["dimension"], curves, strict=True):
         name = f"d = {d}"
         marks += [

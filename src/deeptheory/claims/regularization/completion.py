@@ -86,16 +86,16 @@ def dropout_is_the_weighted_trace_norm(
     by_entry = np.einsum("a,b,nabj->n", row_law, column_law, entries)
     targets = draw.standard_normal((matrices, 4, 3))
     law = np.outer(row_law, column_law)
-    weighted_norms = np.linalg.norm(np.sqrt(law) * targets, "nuc", axis=(1, 2)) ** 2 / 5
-    attained, found = [], []
-    for target in targets:
-        factors = weighted_equalized_factors(target, row_law, column_law, 5)
+    squares = np.linalg.norm(np.sqrt(law) * targets, "nuc", axis=(1, 2)) ** 2
+    attained, found, widths = [], [], 3 + np.arange(matrices) % 4  # from the rank on
+    for target, width in zip(targets, widths, strict=True):
+        factors = weighted_equalized_factors(target, row_law, column_law, int(width))
         attained.append(float(expected_completion_regularizer(*factors, row_law, column_law)))
         basis, values, other = np.linalg.svd(target, full_matrices=False)
         starts = draw.standard_normal((3, 3, 5))
         problem = (basis * np.sqrt(values), other.T * np.sqrt(values), row_law, column_law)
         found.append(least_descended(penalty_of_change, starts, *problem))
-    plain = np.linalg.norm(targets, "nuc", axis=(1, 2)) ** 2 / 5 / 12
+    plain = np.linalg.norm(targets, "nuc", axis=(1, 2)) ** 2 / 12
     return {
         "mean over all entries": Identity(
             regularizer, by_entry, size=100, aside={"uniform": entries.mean((1, 2)).sum(1)}
@@ -103,9 +103,17 @@ def dropout_is_the_weighted_trace_norm(
         "links of the proof": Chain(
             {"Cauchy–Schwarz": (middle, regularizer), "triangle inequality": (least, middle)}, aside={"width": 5}
         ),
-        "constructed factors": Identity(np.asarray(attained), weighted_norms, condition=1e3, aside={"plain": plain}),
+        "constructed factors": Identity(
+            np.asarray(attained),
+            squares / widths,
+            condition=1e3,
+            along={"width": widths},
+            aside={"plain": plain / widths},
+        ),
         # Descent stops where the penalty no longer moves in its tenth digit or so.
-        "penalty that descent finds": Identity(np.asarray(found), weighted_norms, error=1e-6 * weighted_norms),
+        "penalty that descent finds": Identity(
+            np.asarray(found), squares / 5, error=1e-6 * squares / 5, aside={"plain": plain / 5}
+        ),
     }
 
 
@@ -132,13 +140,13 @@ def weighted_penalties(pieces):
         np.asarray(pieces["links of the proof"].links[name][side])
         for name, side in (("Cauchy–Schwarz", 1), ("triangle inequality", 0))
     )
-    ended, built = pieces["penalty that descent finds"], pieces["constructed factors"]
+    ended = pieces["penalty that descent finds"]
     ends = np.asarray([min(least.min(), np.min(ended.right)), max(least.max(), np.max(ended.right))])
     marks = [
         Dots("random factors", least[:300], regularizer[:300]),
         Dots("descent ends", ended.right, ended.left),
         Line("the least", ends, ends),
-        Dots("descent ends", built.aside["plain"], ended.left, rival="against the norm without weights"),
+        Dots("descent ends", ended.aside["plain"], ended.left, rival="against the norm without weights"),
     ]
     return Curves(marks, x="squared weighted trace norm over the width", y="dropout penalty", log="xy")
 

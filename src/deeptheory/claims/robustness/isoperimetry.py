@@ -179,10 +179,10 @@ def disc_accuracies(mean, spread, radius, shift):
 
 
 @claim(
-    items={"H2.4": ("no region keeps more", "two Gaussian classes", "printed example")},
+    items={"H2.4": ("no region keeps more", "two Gaussian classes", "an example in numbers")},
     says=r"A Gaussian class answered rightly with probability $a$ is answered rightly under every move of length "
     r"$\varepsilon$ with probability at most $\Phi(\Phi^{-1}(a)-\varepsilon/s)$; linear classifiers attain it. At "
-    r"distance 3 and $\varepsilon=\frac12$ these are 0.9987 and 0.9938.",
+    r"distance 3 with $s=1$ and $\varepsilon=\frac12$ these are 0.9987 and 0.9938.",
     needs="classes N(±μ, s²I); moves in Euclidean length",
     full=dict(trials=400_000),
     symbols={
@@ -210,11 +210,12 @@ def accuracy_limits_robustness(
     spread = np.array([np.ones(40), np.ones(40), np.full(40, 1.5)])
     regions = np.array([[accuracy, *strip[:1], outside[0]], [robust, strip[1], outside[1]]])
     regions = np.clip(regions, 1e-12, 1 - 1e-12)
-    limit = np.asarray(smoothed_probability_bound(regions[0], shift / spread, 1.0))
+    limit = np.asarray(smoothed_probability_bound(regions[0], shift, spread))
     draw, distances, spreads = generator(key), np.array([0.5, 1.0, 2.0]), np.array([0.5, 1.5, 1.0])
     sides = np.sign(draw.random((3, trials)) - 0.5)
     points = sides * distances[:, None] + spreads[:, None] * draw.standard_normal((3, trials))
     counts = np.sum(sides * points > shift, 1)
+    kept = np.asarray(smoothed_probability_bound(ndtr(distances / spreads), shift, spreads))
     return {
         "no region keeps more": Inequality(
             regions[1],
@@ -223,10 +224,10 @@ def accuracy_limits_robustness(
             aside={"accuracy": regions[0], "shift": shift},
         ),
         "two Gaussian classes": Share(
-            counts, trials, ndtr((distances - shift) / spreads), resolution=0.04, along={"distance": distances},
+            counts, trials, kept, resolution=0.04, along={"distance": distances},
             aside={"squared": ndtr((distances - shift**2) / spreads), "unscaled": ndtr(distances / spreads - shift)},
         ),
-        "printed example": Identity(
+        "an example in numbers": Identity(
             np.array([1 - quad(norm.pdf, -40, -3)[0], 1 - quad(norm.pdf, -40, -2.5)[0]]),
             np.array([ndtr(3.0), float(smoothed_probability_bound(float(ndtr(3.0)), 0.5, 1.0))]),
             error=1e-7,
@@ -245,7 +246,7 @@ def unscaled_move(evidence):
     return replace(evidence, predicted=evidence.aside["unscaled"])
 
 
-@accuracy_limits_robustness.control("the rim by the density at the edge", of="printed example")
+@accuracy_limits_robustness.control("the rim by the density at the edge", of="an example in numbers")
 def density_at_the_edge(evidence):
     return replace(evidence, right=evidence.aside["subtracted"])
 

@@ -45,25 +45,25 @@ FIGURE = ((4, 0.1), (8, 0.1), (16, 0.1), (8, 0.05), (8, 0.2))
 )
 def performance_curve_figure():
     alpha = np.array([0.1, 0.2, 0.3, 0.4])
-    margins = [
-        [brentq(lambda b, a=a, k=k, t=t: emergence_margin(a, b, t, k), 1 + 1e-9, 1 / a - 1e-12) for a in alpha]
-        for k, t in FIGURE
-    ]
+    entropy = lambda p: -p * np.log(p) - (1 - p) * np.log(1 - p)  # noqa: E731
+
+    def printed(b, a, t, k):
+        """The left side of (15.16), symbol by symbol."""
+        bracket = entropy(b * a) - b * a * np.log(1 / a) - (1 - b * a) * np.log(1 / (1 - a))
+        return entropy(t) + k * t * bracket
+
+    roots = [[brentq(printed, 1 + 1e-9, 1 / a - 1e-12, args=(a, t, k)) for a in alpha] for k, t in FIGURE]
     curves = [performance_curve(alpha, theta, k) for k, theta in FIGURE]
     ks, theta = np.array([1, 2, 4, 8, 16]), 0.1
     # By search: any pair at which the printed condition holds, with β > 1, αβ < 1 and a share of edges below one.
     shares = np.arange(0.03, 1, 0.03)
     found = [
-        any(
-            emergence_margin(a, b, theta, int(k)) < 0
-            for a in shares
-            for b in np.linspace(1, min(1 / a, 1 / theta), 22)[1:-1]
-        )
+        any(printed(b, a, theta, int(k)) < 0 for a in shares for b in np.linspace(1, min(1 / a, 1 / theta), 22)[1:-1])
         for k in ks
     ]
     return {
         "points of the figure": Identity(
-            np.array(curves), np.array(margins) * [[t] for _, t in FIGURE], error=1e-8,
+            np.array(curves), np.array(roots) * [[t] for _, t in FIGURE], error=1e-8,
             along={"skills a piece, errors": np.array([f"{k}, {t}" for k, t in FIGURE]), "given up": alpha},
             aside={"one less": np.array([performance_curve(alpha, theta, k - 1) for k, theta in FIGURE])},
         ),

@@ -46,12 +46,12 @@ def answers(layers, inputs):
         )
     },
     says=r"One architecture and one optimizer fit 100 digits without an error whether a share 0, 1/3, 2/3 or 1 of the "
-    r"labels is drawn at random from $k$ classes. The test error rises with the share, to $1-1/k$ when all are random, "
-    r"and fitting takes longer.",
+    r"labels is drawn at random from $k=10$ classes. The test error rises with the share, to $1-1/k$ when all are "
+    r"random, and fitting takes longer.",
     needs="enough hidden units; no two images nearly alike; initial weights of all outputs drawn alike",
     scale="printed CIFAR-10 with Inception; here 100 digits of 7×7 pixels and one hidden layer of 128 units",
     full=dict(trials=48),
-    symbols={r"k": "the number of classes, 10 here"},
+    symbols={r"k": "the number of classes"},
     why=r"The network has many more weights than examples, and gradient descent finds a fit to whatever labels it is "
     r"given. True labels agree on images that look alike, so one change of the weights serves many of them at once; "
     r"random labels have to be learned one by one, which takes longer and says nothing about other images.",

@@ -1,5 +1,6 @@
 """Eigenvalues of nearby matrices, and the least one of the first-layer kernel."""
 
+import itertools
 from dataclasses import replace
 from typing import Annotated
 
@@ -178,9 +179,10 @@ def kernel_is_positive_definite_unless_inputs_repeat(key, *, sets: Annotated[int
     duos = [np.array([[1.0, 0.0], [c, np.sqrt(1 - c * c)]]) for c in cosines]
     x = unit_vectors(draw, 4, 3)
     repeated = np.linalg.eigvalsh(first_layer_limit(np.concatenate([x[:3], x[:1]])))[0]
-    ranks, spectra, halves, pairs = [], [], [], (1, 2, 3, 4, 5)
-    for count in pairs:
-        x = unit_vectors(draw, count, 3)
+    ranks, spectra, halves, dimensions, pairs = [], [], [], np.array([2, 3, 4]), np.array([1, 2, 3, 4, 5])
+    for dimension, count in itertools.product(dimensions, pairs):
+        # In a subspace of one space, so that all dimensions share a compiled program.
+        x = np.pad(unit_vectors(draw, count, dimension), ((0, 0), (0, dimensions[-1] - dimension)))
         values = np.linalg.eigvalsh(first_layer_limit(np.concatenate([x, -x])))
         product = np.clip(x @ x.T, -1, 1)
         np.fill_diagonal(product, 1.0)
@@ -209,7 +211,9 @@ def kernel_is_positive_definite_unless_inputs_repeat(key, *, sets: Annotated[int
         # The angle of x and −x is π only up to the root of rounding.
         "spectrum with antipodes": Identity(np.concatenate(spectra), np.concatenate(halves), scale=0.5, error=2e-8),
         "rank with antipodes": Exact(
-            np.array(ranks), np.array([k + min(k, 3) for k in pairs]), along={"pairs": np.array(pairs)}
+            np.reshape(ranks, (len(dimensions), len(pairs))),
+            pairs + np.minimum(pairs, dimensions[:, None]),
+            along={"dimension": dimensions, "pairs": pairs},
         ),
     }
 
@@ -218,7 +222,7 @@ def kernel_is_positive_definite_unless_inputs_repeat(key, *, sets: Annotated[int
     "antipodes are as bad as repetitions", of="rank with antipodes"
 )
 def one_per_pair(evidence):
-    return replace(evidence, right=evidence.along["pairs"])
+    return replace(evidence, right=np.broadcast_to(evidence.along["pairs"], np.shape(evidence.right)))
 
 
 @kernel_is_positive_definite_unless_inputs_repeat.control(
