@@ -20,9 +20,9 @@ PLAYERS = 4
         "A10.11": ("dimension of the schemes left", "payments of the only scheme"),
     },
     says=r"Shapley values add up to $U([N])-U(\emptyset)$, are equal for interchangeable players, zero for a player "
-    r"without effect and additive in $U$; on games with $U(\emptyset)=0$ they are the only such payments, and of those "
-    "linear in $U$ there are others once any one of the first three axioms is dropped.",
-    needs="utility of the empty coalition zero, or subtracted; all games of up to four players",
+    r"without effect and additive in $U$; on games with $U(\emptyset)=0$ they are the only such payments, and none of "
+    "the first three can be spared.",
+    needs="utility of the empty coalition zero, or subtracted; up to four players, payments linear in $U$",
     symbols={"U": "the utility of a coalition", "[N]": "all players", r"\emptyset": "no players"},
     why=r"Along any order the gains telescope from $U(\emptyset)$ to $U([N])$; that is efficiency, and the others hold "
     "order by order or by exchanging two players. Conversely games are sums of unanimity games, in which a "
