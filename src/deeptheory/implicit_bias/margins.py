@@ -91,7 +91,7 @@ def largest_margin(signed_points: Float[AnyArray, "n d"], *, norm: float = 2.0) 
         share = solution.duals / solution.duals.sum()
         return LargestMargin(solution.margin, solution.vector * solution.margin, share, solution.support)
     if traced(signed_points):
-        return _traced(signed_points, norm)
+        return _traced(jnp.asarray(signed_points), norm)
     return _found(np.asarray(signed_points, np.float64), norm)
 
 

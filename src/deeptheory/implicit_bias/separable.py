@@ -80,7 +80,7 @@ def max_margin(signed_points: Float[AnyArray, "n d"]) -> MaxMargin:
     References: jagannath Def. 4.4, lucchi (11.12).
     """
     if traced(signed_points):
-        return _traced_margin(signed_points)
+        return _traced_margin(jnp.asarray(signed_points))
     points = np.asarray(signed_points, np.float64)
     active = _active_set(points)
     if not active.any():

@@ -1,8 +1,7 @@
 """No spurious minima: every critical point of the dropout autoencoder but the optimum has a way down."""
 
 from dataclasses import replace
-from itertools import product
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -64,7 +63,7 @@ class Listed(NamedTuple):
         return self.point.weights.shape[1]
 
     @property
-    def kept(self):
+    def kept(self) -> Any:
         """How many of the first eigenvectors it keeps if it keeps these and no others, and has room for more."""
         chosen = self.point.groups[0][1]
         first = self.point.equalized and chosen == tuple(range(len(chosen))) and len(chosen) < self.width
@@ -86,11 +85,12 @@ def all_points(draw, rows, width, matrices, factors):
     spectra = np.where(low[:, None], np.maximum(spectra - spectra[:, 2:3], 0.0), spectra)
     targets, bases = rotated(draw, spectra)
     listed: list[Listed] = []
-    for (matrix, basis, spectrum), factor in product(zip(targets, bases, spectra, strict=True), factors):
-        strength = factor * float(threshold_strength(spectrum))
-        points = dropout_critical_points(matrix, width, strength)
-        rank = next(len(each.groups[0][1]) for each in points if each.optimal)
-        listed += [Listed(each, matrix, basis, spectrum, strength, factor, rank) for each in points]
+    for matrix, basis, spectrum in zip(targets, bases, spectra, strict=True):
+        for factor in factors:
+            strength = factor * float(threshold_strength(spectrum))
+            points = dropout_critical_points(matrix, width, strength)
+            rank = next(len(each.groups[0][1]) for each in points if each.optimal)
+            listed += [Listed(each, matrix, basis, spectrum, strength, factor, rank) for each in points]
     return targets, listed
 
 

@@ -315,7 +315,7 @@ def search_for_a_uniform_gap(key, *, trials: Trials = 2000, twin: bool = True):
         # The tail written out, with dimension and chance on axes of their own.
         "VC bound inverted": Identity(
             np.log(4) + capacities * np.log(2 * np.e * many / capacities) - many * widths**2 / 8,
-            np.broadcast_to(np.log(chances), widths.shape),
+            np.broadcast_to(np.log(chances), np.shape(widths)),
             scale=100.0,
         ),
     }
