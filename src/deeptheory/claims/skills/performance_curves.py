@@ -45,7 +45,9 @@ FIGURE = ((4, 0.1), (8, 0.1), (16, 0.1), (8, 0.05), (8, 0.2))
 )
 def performance_curve_figure():
     alpha = np.array([0.1, 0.2, 0.3, 0.4])
-    entropy = lambda p: -p * np.log(p) - (1 - p) * np.log(1 - p)  # noqa: E731
+
+    def entropy(p):
+        return -p * np.log(p) - (1 - p) * np.log(1 - p)
 
     def printed(b, a, t, k):
         """The left side of (15.16), symbol by symbol."""

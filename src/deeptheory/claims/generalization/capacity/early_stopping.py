@@ -67,8 +67,8 @@ class Problem(NamedTuple):
     explore={"noise": (1.0, 1.4, 2.0, 3.0)},
 )
 def early_stopping(key, *, noise: Annotated[float, Interval(ge=0, le=4)] = 1.0):
-    draw, problems = generator(key), []
-    for n, ratio, louder in zip(draw.integers(15, 80, 6), np.linspace(1.2, 4, 6), draw.uniform(1, 2, 6), strict=True):
+    draw, problems, ratios = generator(key), [], np.linspace(1.2, 4, 6)
+    for n, ratio, louder in zip(draw.integers(15, 80, 6), ratios, draw.uniform(1, 2, 6), strict=True):
         design = draw.standard_normal((n, round(n * ratio)))
         problems.append(Problem(np.linalg.svd(design, compute_uv=False), design.shape[1], noise * louder))
     curves = np.array([[each.filtered(gradient_descent_filter(each.rate, int(t))) for t in STEPS] for each in problems])
@@ -91,7 +91,7 @@ def early_stopping(key, *, noise: Annotated[float, Interval(ge=0, le=4)] = 1.0):
         "gap grows with the steps": Inequality(
             gaps[:, :-1],
             gaps[:, 1:],
-            along={"features per sample": np.linspace(1.2, 4, 6), "step": STEPS[1:]},
+            along={"features per sample": ratios, "step": STEPS[1:]},
             aside={"time": rates[1] * STEPS, "risk": risks, "training": training[1], "ridge": beside[1]},
         ),
         "risk falls, then rises": Chain(
